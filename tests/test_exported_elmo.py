@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ExportedElmo, MirroredStrategy
-from elmo_keras.export.options import ExportOptions
 from elmo_keras.export.version_directory import export_elmo
 from tests.support.exported import SENTENCES, elmo_layer, padded, tagger
 from tests.support.replicas import check_like_one_replica, fitted
@@ -18,8 +17,9 @@ def test_an_exported_layer_trains_saves_and_loads(
     exported_version, exported_elmo, check, tmp_path, trainable
 ):
     if trainable == "all":
-        options = ExportOptions(trainable="all")
-        exported_version = export_elmo(exported_elmo, tmp_path, options, warmup=False)
+        exported_version = export_elmo(
+            exported_elmo, tmp_path, trainable="all", warmup=False
+        )
     layer = ExportedElmo(exported_version)
     check("ExportedElmo", layer(tf.constant(SENTENCES)).numpy())
     check("ExportedElmo, tokens", layer(padded()["tokens"]).numpy())
@@ -115,7 +115,7 @@ def test_other_inputs_are_refused(layer):
 @pytest.mark.slow
 def test_two_replicas_fit_an_exported_layer_as_one_does(unoptimized_graphs, tmp_path):
     elmo = elmo_layer(layer_norm=True, l2=0.25)  # replicas draw dropouts of their own
-    version = export_elmo(elmo, tmp_path, ExportOptions(), warmup=False)
+    version = export_elmo(elmo, tmp_path, warmup=False)
 
     def make():
         model = tagger(ExportedElmo(version))

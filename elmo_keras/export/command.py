@@ -1,15 +1,22 @@
 """The command `export`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from elmo_keras.export.options import GOOGLE_INPUT_NAME, ExportOptions
 from elmo_keras.export.version_paths import check_export
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.util.arguments import Count, Finite, Index, Mix, NonNegative, Rate
+from elmo_keras.util.arguments import (
+    Count,
+    Finite,
+    Index,
+    Layers,
+    Mix,
+    NonNegative,
+    Rate,
+)
 from elmo_keras.util.command import CommandFailed, import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
@@ -31,6 +38,7 @@ def export(
     arithmetic: Literal["int8", "float32"] | None = None,
     options: str | None = None,
     weights: str | None = None,
+    layers: Annotated[Layers, MIX] = "mix",
     mix: Annotated[Mix | None, MIX] = None,
     gamma: Annotated[Finite | None, MIX] = None,
     layer_norm: Annotated[bool, MIX] = False,
@@ -74,6 +82,7 @@ def export(
         arithmetic: of LiteRT's products; int8 if not given
         options: published options.json, with --weights
         weights: published HDF5 weights, with --options
+        layers: what is exported as `elmo`: the mix, the average, or one layer
         mix: W0,W1,… of the layers, before the softmax
         gamma: factor of the mix
         layer_norm: normalise layers before the mix
@@ -100,102 +109,125 @@ def export(
         )
     if (model is None) != (None not in (options, weights)):
         raise ValueError("Give either MODEL, or --options and --weights.")
+    if layers == "all":
+        raise ValueError("--layers all has no mix. Each export has all layers besides.")
     sources = [source for source in (model, options, weights) if source]
     parts = [part for source in sources for part in parts_of_model(source)]
+    of_language_model = {
+        "--trainable": trainable != "mix",
+        "--dtype": dtype != "float32",
+        "--as-dict": as_dict,
+    }
+    of_training = {"--dropout": dropout is not None, "--l2": l2 is not None}
     of_saved_model = {
         "--version": version is not None,
         "--archive": archive,
         "--serving-files": serving_files,
         "--no-warmup": not warmup,
-        "--dropout": dropout is not None,
-        "--l2": l2 is not None,
-        "--trainable": trainable != "mix",
-        "--dtype": dtype != "float32",
         "--tokenizer": tokenizer != "spaces",
         "--normalization": normalization is not None,
-        "--as-dict": as_dict,
         "--input-name": input_name != "sentences",
+        **of_language_model,
+        **of_training,
     }
     of_mix = {
+        "--layers": layers != "mix",
         "--mix": mix is not None,
         "--gamma": gamma is not None,
         "--layer-norm": layer_norm,
-        "--layer": layer is not None,
-        "--representation": representation != 0,
     }
+    of_keras_model = {"--layer": layer is not None}
     of_litert = {"--arithmetic": arithmetic is not None}
-    unused = {
-        "saved_model": of_litert,
-        "litert": of_saved_model,
-        "packed": of_saved_model | of_mix | of_litert,
-    }[format]
-    if wrong := [option for option, is_given in unused.items() if is_given]:
-        raise ValueError(f"{wrong[0]} is not for --format {format}.")
-    if format == "packed":
-        return _export_packed(model or options, weights, output, parts)
-    if format == "litert":
-        check_lite_output(output, parts)
+    if format == "saved_model":
+        refuse(of_litert, "--format saved_model")
+    elif format == "litert":
+        refuse(of_saved_model, "--format litert")
     else:
+        unused = of_saved_model | of_mix | of_keras_model | of_litert
+        unused["--representation"] = representation != 0
+        refuse(unused, "--format packed")
+    source_path = model or options or ""
+    is_keras_model = Path(source_path).suffix == ".keras"
+    if is_keras_model:
+        refuse(of_mix | of_training, "a .keras MODEL, whose layer has its own")
+    else:
+        refuse(of_keras_model, "a MODEL that is no .keras file")
+    if format == "saved_model":
         check_export(
             output, version, parts, archive=archive, serving_files=serving_files
         )
+    else:
+        check_new(output, parts, is_folder=format == "packed")
     import_tensorflow()
+    if format == "packed":
+        write_packed(source_path, weights, output)
+        return
     import tensorflow as tf
 
+    from elmo_keras import Elmo
     from elmo_keras.export.task_export import export_task
     from elmo_keras.export.version_directory import (
         export_elmo,
+        read_metadata,
         write_archive,
         write_serving_files,
     )
-    from elmo_keras.export.version_info import read_info
     from elmo_keras.lite.convert import convert
     from elmo_keras.tasks.layers.task_model import TaskModel
 
-    source = read_source(
-        model or options,
-        weights,
-        mix=mix,
-        gamma=gamma,
-        layer_norm=layer_norm,
-        dropout=dropout,
-        l2=l2,
-        layer=layer,
-        representation=representation,
-    )
-    if format == "litert":
-        if isinstance(source, TaskModel):
+    if is_keras_model:
+        source = read_keras_model(Path(source_path), layer)
+    else:
+        source = Elmo.from_pretrained(
+            source_path,
+            weights=weights,
+            layers=layers,
+            mix=mix,
+            gamma=gamma,
+            layer_norm=layer_norm,
+            dropout=dropout or 0.0,
+            l2=l2 or 0.0,
+        )
+    if isinstance(source, TaskModel):
+        name = type(source).__name__
+        refuse(of_language_model, f"a {name}; --layer exports the Elmo layer in it")
+        refuse({"--representation": representation != 0}, f"a {name}")
+        if format == "litert":
             raise ValueError(
                 "LiteRT gets language models, not models of tasks. Give --layer for the "
                 "Elmo layer of the model."
             )
+    elif format == "litert":
         convert(source, output, arithmetic or "int8", mix=source.mixes[representation])
         print(f"The model is in {output}")
-        return None
-    choices = ExportOptions(
-        trainable=trainable,
-        dtype=dtype,
-        tokenizer=tokenizer,
-        normalization=normalization,
-        as_dict=as_dict,
-        input_name=input_name,
-    )
+        return
     try:
         if isinstance(source, TaskModel):
             folder = export_task(
-                source, output, choices, version=version, warmup=warmup
+                source,
+                output,
+                tokenizer=tokenizer,
+                normalization=normalization,
+                input_name=input_name,
+                version=version,
+                warmup=warmup,
             )
-            use: Sequence[str] = about_signatures(read_info(folder))
+            use = describe_signatures(read_metadata(folder))
         else:
             folder = export_elmo(
                 source,
                 output,
-                choices,
+                representation=representation,
+                trainable=trainable,
+                dtype=dtype,
+                tokenizer=tokenizer,
+                normalization=normalization,
+                as_dict=as_dict,
+                input_name=input_name,
                 version=version,
                 warmup=warmup,
-                representation=representation,
             )
-            use = about_use(as_dict, input_name)
+            use = describe_use(as_dict, input_name)
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
     print(f"The export is in {folder}", *use, sep="\n")
@@ -205,11 +237,27 @@ def export(
         print(f"TF Serving's files are in {write_serving_files(output)}")
 
 
-def _export_packed(model, weights, output, inputs):
+def refuse(options: Mapping[str, bool], what: str) -> None:
+    """Refuses options that are given and have no use for an export or a model."""
+    for option, is_given in options.items():
+        if is_given:
+            raise ValueError(f"{option} is not for {what}. Leave it out.")
+
+
+def check_new(output: Path, inputs: Sequence[Path], *, is_folder: bool) -> None:
+    if is_folder:
+        check_folder(output)
+    else:
+        if output.suffix != ".tflite":
+            raise ValueError(f"The output should end in .tflite. Received: {output}")
+        check_file(output)
+    check_apart([output], inputs)
+    if output.exists():
+        raise FileExistsError(f"{output} exists. Move it, or give another name.")
+
+
+def write_packed(model: str, weights: str | None, output: Path) -> None:
     """Writes the model as it is, with its softmax, vocabulary and mix."""
-    check_folder(output)
-    check_new(output, inputs)
-    import_tensorflow()
     from elmo_keras.formats.model_directory import find_model, save_model
 
     files = find_model(model, weights=weights)
@@ -224,20 +272,31 @@ def _export_packed(model, weights, output, inputs):
     print(f"The model is in {output}")
 
 
-def check_lite_output(output: Path, inputs: Sequence[Path]) -> None:
-    if output.suffix != ".tflite":
-        raise ValueError(f"The output should end in .tflite. Received: {output}")
-    check_file(output)
-    check_new(output, inputs)
+def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":
+    """A model of a task, or the only `Elmo` layer, or the one of a name."""
+    from elmo_keras import Elmo
+    from elmo_keras.formats.keras_files import load_keras_model
+    from elmo_keras.tasks import models  # noqa: F401, whose files are loaded
+    from elmo_keras.tasks.layers.task_model import TaskModel
+
+    if not path.exists():
+        raise FileNotFoundError(f"There is no {path}.")
+    model = load_keras_model(path)
+    candidates = list(model.layers)
+    if isinstance(model, TaskModel):
+        if name is None:
+            return model
+        candidates.append(model.token_vectors.elmo)
+    layers = {layer.name: layer for layer in candidates if isinstance(layer, Elmo)}
+    matches = [layer for key, layer in layers.items() if name in (None, key)]
+    if len(matches) != 1:
+        raise ValueError(
+            f"--layer should name one Elmo layer of {path}. It has: {sorted(layers)}"
+        )
+    return matches[0]
 
 
-def check_new(output: Path, inputs: Sequence[Path]) -> None:
-    check_apart([output], inputs)
-    if output.exists():
-        raise FileExistsError(f"{output} exists. Move it, or give another name.")
-
-
-def about_use(as_dict: bool, input_name: str) -> tuple[str, str]:
+def describe_use(as_dict: bool, input_name: str) -> tuple[str, str]:
     """How the export is called, where other choices suit other programs."""
     call = (
         "A call returns `default`, or all outputs with as_dict=True (--as-dict: always)"
@@ -245,53 +304,14 @@ def about_use(as_dict: bool, input_name: str) -> tuple[str, str]:
     if as_dict:
         call = "A call returns all outputs, or `default` with as_dict=False"
     request = f"Requests name the sentences `{input_name}`"
-    if input_name != GOOGLE_INPUT_NAME:
-        request += f" (--input-name {GOOGLE_INPUT_NAME}: as for google/elmo)"
+    if input_name != "text":
+        request += " (--input-name text: as for google/elmo)"
     return call, request
 
 
-def about_signatures(info: dict) -> list[str]:
+def describe_signatures(metadata: dict) -> list[str]:
     return [
         f"`{name}`: {', '.join(signature['inputs'])} → {', '.join(signature['outputs'])}"
-        for name, signature in info["signatures"].items()
+        for name, signature in metadata["signatures"].items()
         if name != "serving_default"
     ]
-
-
-def read_source(
-    model: str,
-    weights: str | None = None,
-    *,
-    mix: Sequence[float] | None = None,
-    gamma: float | None = None,
-    layer_norm: bool = False,
-    dropout: float | None = None,
-    l2: float | None = None,
-    layer: str | None = None,
-    representation: int = 0,
-) -> "Elmo | TaskModel":
-    from elmo_keras import Elmo
-    from elmo_keras.export.source_model import read_keras_model
-    from elmo_keras.tasks.layers.task_model import TaskModel
-
-    choices = {
-        "mix": mix,
-        "gamma": gamma,
-        "layer_norm": layer_norm or None,
-        "dropout": dropout,
-        "l2": l2,
-    }
-    choices = {name: value for name, value in choices.items() if value is not None}
-    if Path(model).suffix == ".keras":
-        if choices:
-            raise ValueError(
-                "--mix, --gamma, --layer-norm, --dropout and --l2 come from the layer in "
-                "a .keras MODEL. Leave them out."
-            )
-        source = read_keras_model(Path(model), layer)
-        if representation and isinstance(source, TaskModel):
-            raise ValueError("--representation needs --layer for a model of a task.")
-        return source
-    if layer is not None:
-        raise ValueError("--layer needs a .keras MODEL.")
-    return Elmo.from_pretrained(model, weights=weights, **choices)

@@ -1,13 +1,31 @@
-"""The tokens of sentences, from the inputs of a signature."""
+"""The inputs of signatures, and the tokens of sentences in them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
 from elmo_keras.text.token_batches import tokenize
 
+INPUT_NAMES = "sentences", "text"  # google/elmo has text
 # The words of models that answer questions, see `tasks.answer.words`.
 WORDS = "words"
+
+
+def sentences_spec(
+    name: str = INPUT_NAMES[0], shape: Sequence[None] | None = (None,)
+) -> tf.TensorSpec:
+    return tf.TensorSpec(shape, tf.string, name=name)  # pyright: ignore[reportArgumentType]
+
+
+def tokens_specs() -> dict[str, tf.TensorSpec]:
+    return {
+        "tokens": tf.TensorSpec((None, None), tf.string, name="tokens"),
+        "sequence_len": tf.TensorSpec((None,), tf.int32, name="sequence_len"),
+    }
+
+
+def longest(tokens: tf.RaggedTensor) -> tf.Tensor:
+    return tf.reduce_max(tf.concat([[0], tf.cast(tokens.row_lengths(), tf.int32)], 0))
 
 
 class SpaceTokenizer:
@@ -33,11 +51,11 @@ def splitter(
         tokenizer = tensorflow_text().UnicodeScriptTokenizer()
     else:  # None is the default of `tokenize`: white space
         tokenizer = SpaceTokenizer() if name == "spaces" else None
-    normalize = tensorflow_text().normalize_utf8 if normalization else None
 
     def split(text):
-        text = normalize(text, normalization) if normalize else text
-        return tokenize(text, tokenizer)
+        if normalization:
+            text = tensorflow_text().normalize_utf8(text, normalization)
+        return tokenize(text, tokenizer)  # pyright: ignore[reportArgumentType]
 
     return split
 
@@ -75,7 +93,8 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     with tf.control_dependencies([one_each, in_range]):
         sequence_len = sequence_len + tf.zeros(shape[:1], tf.int32)
     longest = tf.reduce_max(tf.concat([[0], sequence_len], axis=0))
-    return tf.RaggedTensor.from_tensor(tokens[:, :longest], lengths=sequence_len)
+    tokens = tokens[:, :longest]
+    return tf.RaggedTensor.from_tensor(tokens, lengths=sequence_len)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def columns_with_rows(tokens) -> tf.Tensor:

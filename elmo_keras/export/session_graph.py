@@ -12,9 +12,7 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from elmo_keras.export.options import INPUT_NAMES
-
-_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+from elmo_keras.export.sentences import INPUT_NAMES
 
 
 def edit_saved_model(directory: Path, signatures: dict) -> None:
@@ -26,19 +24,23 @@ def edit_saved_model(directory: Path, signatures: dict) -> None:
     saved_model = SavedModel.FromString(path.read_bytes())
     (meta_graph,) = saved_model.meta_graphs
     for name, function in signatures.items():
-        signature = meta_graph.signature_def[name]
-        _unfold(name, function, graph=meta_graph.graph_def, signature=signature)
+        move_operations(name, function, meta_graph)
     inputs = set(inputs_of(signatures["default"]))
     if len(inputs) == 1 and inputs < {*INPUT_NAMES}:
         (other_name,) = {*INPUT_NAMES} - inputs
         for name in ("default", "serving_default"):
-            _add_keyword(meta_graph.object_graph_def.nodes, name, other_name)
+            add_keyword(meta_graph.object_graph_def.nodes, name, other_name)
     path.write_bytes(saved_model.SerializeToString(deterministic=True))
     # It is the fingerprint of the file before the change.
     (directory / "fingerprint.pb").unlink(missing_ok=True)
 
 
-def _add_keyword(nodes, signature, keyword):
+def inputs_of(function) -> dict[str, tf.TensorSpec]:
+    specs = tf.nest.flatten(function.structured_input_signature)
+    return {spec.name: spec for spec in specs}
+
+
+def add_keyword(nodes, signature: str, keyword: str) -> None:
     # TensorFlow 2 binds the arguments of a loaded signature to the parameters that the
     # file describes and, if they don't fit, to a list of keywords that the file holds
     # apart from them. Sessions and servers read neither.
@@ -49,53 +51,38 @@ def _add_keyword(nodes, signature, keyword):
     node.bare_concrete_function.argument_keywords[:] = [keyword]
 
 
-def inputs_of(function) -> dict[str, tf.TensorSpec]:
-    specs = tf.nest.flatten(function.structured_input_signature)
-    return {spec.name: spec for spec in specs}
+def move_operations(name: str, function, meta_graph) -> None:
+    """Puts `name/…` for each operation of a function in place of the call of it."""
+    graph, signature = meta_graph.graph_def, meta_graph.signature_def[name]
+    output = next(iter(signature.outputs.values())).name.split(":")[0]
+    call = next(node for node in graph.node if node.name == output)
+    inputs = dict(zip(placeholders(function, call, graph), call.input, strict=True))
 
+    def move(tensor):
+        """The graph's name for the function's tensor `^node`, `node` or `node:1`."""
+        if tensor.startswith("^"):
+            return f"^{name}/{tensor[1:]}"
+        return inputs.get(tensor.split(":")[0]) or f"{name}/{tensor}"
 
-def _unfold(name, function, *, graph, signature):
-    body = function.graph.as_graph_def()
-    wanted = next(iter(signature.outputs.values())).name.split(":")[0]
-    call = next(node for node in graph.node if node.name == wanted)
-    given = dict(zip(_arguments(function, call, graph), call.input, strict=True))
-    renamed = {node.name: f"{name}/{node.name}" for node in body.node}
-    for node in body.node:
-        if node.name not in given:
-            _add(graph, node, given=given, renamed=renamed)
-    for output, tensor in function.structured_outputs.items():
-        signature.outputs[output].name = _moved(tensor.name, given, renamed)
+    for node in function.graph.as_graph_def().node:
+        if node.name not in inputs:
+            new = graph.node.add()
+            new.CopyFrom(node)
+            new.name = f"{name}/{node.name}"
+            new.input[:] = [move(tensor) for tensor in node.input]
+            if "_class" in new.attr:  # readers stay with their variables without it
+                del new.attr["_class"]
+    for key, tensor in function.structured_outputs.items():
+        signature.outputs[key].name = move(tensor.name)
     graph.node.remove(call)
 
 
-def _arguments(function, call, graph):
+def placeholders(function, call, graph) -> list[str]:
     """The placeholder within the function for each input of the call to its wrapper."""
     library = {f.signature.name: f for f in graph.library.function}
     wrapper = library[call.attr["f"].func.name]
-    (inner,) = (node for node in wrapper.node_def if node.op in _CALLS)
-    placeholders = [tensor.op.name for tensor in function.inputs]
-    by_name = dict(zip(inner.input, placeholders))
-    return [by_name[argument.name] for argument in wrapper.signature.input_arg]
-
-
-def _add(graph, node, *, given, renamed):
-    new = graph.node.add()
-    new.CopyFrom(node)
-    new.name = renamed[node.name]
-    new.input[:] = [_moved(tensor, given, renamed) for tensor in node.input]
-    if "_class" in new.attr:  # nodes placed on the same device
-        places = new.attr["_class"].list.s
-        places[:] = [_moved_place(place, given, renamed) for place in places]
-
-
-def _moved(tensor, given, renamed):
-    """The graph's name for the function's tensor `^node`, `node` or `node:1`."""
-    if tensor.startswith("^"):
-        return f"^{renamed[tensor[1:]]}"
-    node, *index = tensor.split(":")
-    return given.get(node) or ":".join([renamed[node], *index])
-
-
-def _moved_place(place, given, renamed):
-    node = place.decode().removeprefix("loc:@")
-    return f"loc:@{given.get(node) or renamed[node]}".encode()
+    (inner,) = (
+        node for node in wrapper.node_def if node.op.endswith("PartitionedCall")
+    )
+    names = dict(zip(inner.input, (tensor.op.name for tensor in function.inputs)))
+    return [names[argument.name] for argument in wrapper.signature.input_arg]

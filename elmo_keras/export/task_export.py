@@ -1,28 +1,50 @@
-"""Writes a task model as a SavedModel."""
+"""Task models as SavedModels: signatures from texts, or tokens, to answers."""
 
 import contextlib
-import dataclasses
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 import tensorflow as tf
 
-from elmo_keras.export.options import ExportOptions
-from elmo_keras.export.sentences import splitter
-from elmo_keras.export.task_signatures import task_signatures
-from elmo_keras.export.version_directory import write_version
-from elmo_keras.export.version_info import task_info
+from elmo_keras.export.sentences import (
+    INPUT_NAMES,
+    WORDS,
+    columns_with_rows,
+    longest,
+    real_tokens,
+    sentences_spec,
+    splitter,
+    tokens_specs,
+)
+from elmo_keras.export.version_directory import (
+    check_text_options,
+    describe,
+    write_version,
+)
 from elmo_keras.tasks.answer.question_answering import QuestionAnswering
+from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.string_search import StringSearch
+
+PREDICATE = "predicate"
+# The networks of tasks are padded, unlike the language model: 11 KB for each position
+# in a tagger of 100 units with a language model of 64 dimensions.
+MAX_POSITIONS = 2**16
+# Attention compares each token with all others: 4 bytes for each pair, and again.
+MAX_PAIRS = 2**26
+FILL = {tf.string: "", tf.int32: -1, tf.float32: 0.0}  # after the last token
 
 
 def export_task(
     model: TaskModel,
     output: str | Path,
-    options: ExportOptions | None = None,
     *,
+    tokenizer: Literal["spaces", "whitespace", "unicode_script"] = "spaces",
+    normalization: Literal["NFC"] | None = None,
+    input_name: Literal["sentences", "text"] = "sentences",
     version: int | None = None,
     warmup: bool = True,
 ) -> Path:
@@ -31,48 +53,56 @@ def export_task(
     Args:
         model: a built model: tagger, classifier, entailment, similarity or answerer.
         output, version, warmup: see `export_elmo`, as for what is returned and raised.
-        options: `ExportOptions()` if None. Tokenizer, normalization and the name of the
-            input apply to models of one text, tokenizer and normalization also to those
-            of two; all others are for language models.
+        tokenizer, normalization: see `export_elmo`; not for an answerer.
+        input_name: see `export_elmo`; only for models of one text.
 
     Raises:
-        ValueError: models of this kind are not exported, or an option does not apply.
+        ValueError: models of this class are not exported, or an argument does not apply.
     """
-    options = options or ExportOptions()
-    check_task(model, options)
-    split = splitter(options.tokenizer, options.normalization)
+    check_text_options(tokenizer, normalization, input_name)
+    check_task(model, tokenizer, normalization, input_name)
 
     def make():
         root = tf.train.Checkpoint()
         root.variables = [weight.value for weight in model.weights]
         with without_tables(model.token_vectors):
-            signatures = task_signatures(model, split, options.input_name)
-        return root, signatures, task_info(model, signatures, options)
+            split = splitter(tokenizer, normalization)
+            signatures = task_signatures(model, split, input_name)
+        name = WORDS if isinstance(model, QuestionAnswering) else tokenizer
+        elmo = model.token_vectors.elmo
+        metadata = {
+            "task_model": type(model).__name__,
+            **describe(elmo, signatures, name, normalization),
+        }
+        for key in ("tags", "labels"):
+            if hasattr(model, key):
+                metadata[key] = list(getattr(model, key))
+        return root, signatures, metadata
 
     return write_version(output, version, make, warmup=warmup)
 
 
-def check_task(model: TaskModel, options: ExportOptions) -> None:
+def check_task(
+    model: TaskModel, tokenizer: str, normalization: str | None, input_name: str
+) -> None:
     """Refuses models that have no answers in a graph, and options of other models."""
+    name = type(model).__name__
     if type(model).answers is TaskModel.answers:
         raise ValueError(
-            f"A {type(model).__name__} can't be exported. Export a model of tag, "
-            "classify, entail, similarity or answer; or the Elmo layer in this one, with "
-            "--layer NAME."
+            f"A {name} can't be exported. Export a model of tag, classify, entail, "
+            "similarity or answer; or the Elmo layer in this one, with --layer NAME."
         )
-    applies = {"tokenizer", "normalization"}
-    if isinstance(model, QuestionAnswering):
-        applies = set()
-    elif len(model.text_fields) == 1:
-        applies |= {"input_name"}
-    usual = ExportOptions()
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        if field.name not in applies and value != getattr(usual, field.name):
-            raise ValueError(
-                f"--{field.name.replace('_', '-')} is not for a {type(model).__name__}. "
-                "Leave it out, or export the Elmo layer in the model with --layer NAME."
-            )
+    splits = tokenizer != "spaces" or normalization is not None
+    if isinstance(model, QuestionAnswering) and splits:
+        raise ValueError(
+            f"--tokenizer and --normalization are not for a {name}, which finds the "
+            "words of its texts. Leave them out."
+        )
+    if len(model.text_fields) > 1 and input_name != INPUT_NAMES[0]:
+        raise ValueError(
+            f"--input-name is not for a {name}, whose texts are named "
+            f"{', '.join(model.text_fields)}. Leave it out."
+        )
 
 
 @contextlib.contextmanager
@@ -80,15 +110,209 @@ def without_tables(vectors: TokenVectors) -> Iterator[None]:
     """What is traced within the context looks up words with core operations.
 
     A SavedModel so needs no table that a loader must fill. As with `StringLookup`, word
-    i has the number i + 1, and other words 0.
+    i has the id i + 1, and other words 0.
     """
     if not vectors.words:
         yield
         return
     table = vectors.word_ids
-    numbers = range(1, len(vectors.words) + 1)
-    vectors.word_ids = StringSearch(vectors.words, numbers, unknown=0)
+    ids = range(1, len(vectors.words) + 1)
+    vectors.word_ids = StringSearch(  # pyright: ignore[reportAttributeAccessIssue]
+        vectors.words, ids, unknown=0
+    )
     try:
         yield
     finally:
         vectors.word_ids = table
+
+
+def task_signatures(
+    model: TaskModel, split: Callable, input_name: str
+) -> dict[str, tf.types.experimental.ConcreteFunction]:
+    """The signatures of a model: name → concrete function.
+
+    `default`, also named `serving_default`, takes one string for each text; `tokens` takes
+    tokens: with `sequence_len` for a model of one text, else padded with `""`. A model that
+    answers questions finds words and their places itself, and has no `tokens`.
+    """
+    if isinstance(model, QuestionAnswering):
+        return name_signatures(answer_questions(model))
+    fields = model.text_fields
+    names = dict(zip(fields, [input_name] if len(fields) == 1 else fields))
+    extra = {}
+    if getattr(model, "predicate_dim", 0):
+        extra[PREDICATE] = tf.TensorSpec((None,), tf.int32, name=PREDICATE)
+
+    def default(**inputs):
+        texts = {field: split(inputs[name]) for field, name in names.items()}
+        return answer(model, texts, inputs.get(PREDICATE))
+
+    def of_tokens(**inputs):
+        if len(fields) == 1:
+            tokens, time = checked_tokens(inputs["tokens"], inputs["sequence_len"])
+            return answer(model, {fields[0]: tokens}, inputs.get(PREDICATE), time)
+        dense = {field: columns_with_rows(inputs[field]) for field in fields}
+        from_tensor = tf.RaggedTensor.from_tensor  # pyright: ignore[reportAttributeAccessIssue]
+        texts = {field: from_tensor(x, padding="") for field, x in dense.items()}
+        return answer(model, texts)
+
+    specs = {name: sentences_spec(name) for name in names.values()}
+    token_specs = tokens_specs()
+    if len(fields) > 1:
+        token_specs = {f: sentences_spec(f, (None, None)) for f in fields}
+    return name_signatures(
+        trace(default, specs | extra), trace(of_tokens, token_specs | extra)
+    )
+
+
+def trace(
+    function: Callable, specs: Mapping[str, tf.TensorSpec]
+) -> tf.types.experimental.ConcreteFunction:
+    return tf.function(function, autograph=False).get_concrete_function(**specs)
+
+
+def name_signatures(default, tokens=None) -> dict:
+    signatures = {"default": default, "serving_default": default}
+    return signatures if tokens is None else signatures | {"tokens": tokens}
+
+
+def checked_tokens(tokens, sequence_len) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    """The tokens of each row, none of which is empty, and the number of columns."""
+    tokens = columns_with_rows(tokens)
+    ragged = real_tokens(tokens, sequence_len)
+    no_empty = tf.debugging.Assert(
+        tf.reduce_all(ragged.flat_values != ""),
+        ["The first `sequence_len` of `tokens` should not be empty strings."],
+    )
+    with tf.control_dependencies([no_empty]):
+        ragged = ragged.with_flat_values(tf.identity(ragged.flat_values))
+    return ragged, tf.shape(tokens)[1]
+
+
+def answer(model, texts, predicate=None, time=None):
+    """The answers to texts; those of a single text with its tokens, in `time` columns."""
+    answers = answer_in_pieces(model, texts, predicate)
+    if len(texts) > 1:
+        return answers
+    (tokens,) = texts.values()
+    lengths = tf.cast(tokens.row_lengths(), tf.int32)
+    answers |= {"tokens": to_dense(tokens), "sequence_len": lengths}
+    time = longest(tokens) if time is None else time
+    return {name: fit(x, time) for name, x in answers.items()}
+
+
+def answer_in_pieces(model, texts, predicate=None):
+    """The answers to texts, for as many rows at once as `rows_at_once` says."""
+    texts, at_once = rows_at_once(texts, compares_tokens=model.compares_tokens)
+    n_rows = next(iter(texts.values())).nrows()
+    width = tf.reduce_max([1, *map(longest, texts.values())])
+    if predicate is not None:
+        predicate = checked_predicate(predicate, texts["tokens"])
+
+    @tf.function(input_signature=[tf.TensorSpec((), tf.int64)], autograph=False)
+    def piece(first):
+        rows = slice(first, tf.minimum(first + at_once, n_rows))
+        inputs = {field: to_dense(tokens[rows]) for field, tokens in texts.items()}
+        if predicate is not None:
+            time = tf.shape(inputs["tokens"])[1]
+            inputs[PREDICATE] = tf.one_hot(predicate[rows], time, dtype=tf.int32)
+        answers = model.answers(inputs)
+        return {name: fit(x, width) for name, x in answers.items()}
+
+    n_pieces = tf.maximum(-(-n_rows // at_once), 1)
+    specs = piece.get_concrete_function().structured_outputs
+    arrays = {
+        name: tf.TensorArray(
+            x.dtype,
+            tf.cast(n_pieces, tf.int32),
+            element_shape=x.shape,
+            infer_shape=False,
+        )
+        for name, x in specs.items()
+    }
+
+    def step(i, arrays):
+        index, answers = tf.cast(i, tf.int32), piece(i * at_once)
+        return i + 1, {
+            name: arrays[name].write(index, x) for name, x in answers.items()
+        }
+
+    _, arrays = tf.while_loop(
+        lambda i, _: i < n_pieces,
+        step,
+        (tf.constant(0, tf.int64), arrays),
+        parallel_iterations=1,
+    )
+    return {
+        name: tf.ensure_shape(array.concat(), specs[name].shape)
+        for name, array in arrays.items()
+    }
+
+
+def to_dense(tokens):
+    dense = tokens.to_tensor()
+    missing = tf.maximum(1 - tf.shape(dense)[1], 0)
+    padding = [[0, 0], [0, missing]]
+    return tf.pad(dense, padding, constant_values="")  # pyright: ignore[reportArgumentType]
+
+
+def checked_predicate(predicate, tokens):
+    lengths = tf.cast(tokens.row_lengths(), tf.int32)
+    one_each = tf.size(predicate) == tf.size(lengths)
+    inside = tf.cond(
+        one_each,
+        lambda: tf.reduce_all((predicate >= 0) & (predicate < lengths)),
+        lambda: False,
+    )
+    in_range = tf.debugging.Assert(
+        inside,
+        ["`predicate` should be the position of a token in each text. Tokens and positions:",
+         lengths, predicate],
+        summarize=10,
+    )  # fmt: skip
+    with tf.control_dependencies([in_range]):
+        return tf.identity(predicate)
+
+
+def fit(x, time):
+    """An answer with `time` columns, if its columns are tokens."""
+    if x.shape.rank < 2 or x.shape[1] is not None:
+        return x
+    x = x[:, :time]
+    missing = [[0, 0], [0, time - tf.shape(x)[1]]]
+    return tf.pad(x, missing, constant_values=FILL[x.dtype])
+
+
+def answer_questions(model):
+    def default(**texts):
+        spans = {field: words_in_graph(text) for field, text in texts.items()}
+        words = {field: text.words for field, text in spans.items()}
+        answers = answer_in_pieces(model, words)
+        return text_answers(spans["context"], spans["question"], answers, model.endings)
+
+    return trace(default, {f: sentences_spec(f) for f in model.text_fields})
+
+
+def rows_at_once(
+    texts: Mapping[str, tf.RaggedTensor], *, compares_tokens: bool
+) -> tuple[dict[str, tf.RaggedTensor], tf.Tensor]:
+    """The tokens of each field, and how many rows fit into the bounds: int64."""
+    lengths = [text.row_lengths() for text in texts.values()]
+    longest = tf.reduce_max(tf.concat([[1], *lengths], axis=0))
+    rows = tf.size(lengths[0], tf.int64)
+    as_many = tf.reduce_all([tf.size(x, tf.int64) == rows for x in lengths])
+    message = f"{', '.join(texts)} should have as many texts each."
+    checks = [tf.debugging.Assert(as_many, [message])]
+    maximum = MAX_POSITIONS // len(lengths)
+    at_once = maximum // longest
+    if compares_tokens:
+        maximum = min(maximum, math.isqrt(MAX_PAIRS))
+        at_once = tf.minimum(at_once, MAX_PAIRS // longest**2)
+    message = f"A text should have at most {maximum} tokens. Send shorter ones. Found:"
+    checks.append(tf.debugging.Assert(longest <= maximum, [message, longest]))
+    with tf.control_dependencies(checks):
+        texts = {
+            field: text.with_flat_values(tf.identity(text.flat_values))
+            for field, text in texts.items()
+        }
+        return texts, tf.identity(at_once)

@@ -1,37 +1,51 @@
 """Numbered versions of an export, in the layout that TensorFlow Serving reads."""
 
+import itertools
 import json
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.export.options import ExportOptions
+from elmo_keras.elmo import model_digest
 from elmo_keras.export.saved_model import make_saved_model
-from elmo_keras.export.session_graph import edit_saved_model
-from elmo_keras.export.version_info import elmo_info
+from elmo_keras.export.sentences import INPUT_NAMES
+from elmo_keras.export.session_graph import edit_saved_model, inputs_of
 from elmo_keras.export.version_paths import (
     EXTRA,
-    INFO,
+    METADATA,
     MODEL_NAME,
     SERVING_FILES,
+    WARM_UP,
     archive_path,
     new_version,
 )
-from elmo_keras.export.warmup import write_warmup
-from elmo_keras.util.files import replacing
+from elmo_keras.published_options import read_options
+from elmo_keras.util.files import installed_version, replacing
+
+PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
+# Sentences and tokens of each warm-up request.
+SIZES = ((1, 1), (1, 20), (8, 20), (32, 30))
+LENGTHS = "sequence_len"
 
 
 def export_elmo(
     elmo: Elmo,
     output: str | Path,
-    options: ExportOptions | None = None,
     *,
     representation: int = 0,
+    trainable: Literal["nothing", "mix", "all"] = "mix",
+    dtype: Literal["float32", "bfloat16"] = "float32",
+    tokenizer: Literal["spaces", "whitespace", "unicode_script"] = "spaces",
+    normalization: Literal["NFC"] | None = None,
+    as_dict: bool = False,
+    input_name: Literal["sentences", "text"] = "sentences",
     version: int | None = None,
     warmup: bool = True,
 ) -> Path:
@@ -40,8 +54,19 @@ def export_elmo(
     Args:
         elmo: a built layer; its mix, dropout and regularizer are exported too.
         output: the folder of all versions, made if it is missing.
-        options: `ExportOptions()` if None.
         representation: the index of the mix, for a layer with several.
+        trainable: the part that is trained when a model uses the SavedModel:
+            `"nothing"`, the `"mix"`, or `"all"`, the mix and the biLM.
+        dtype: dtype of the biLM's weights and matrix products, `"float32"` or
+            `"bfloat16"`. Outputs, mix and cell state are float32 either way.
+        tokenizer: what splits the texts of `default`: `"spaces"`; `"whitespace"` of
+            ASCII; or `"unicode_script"`, which separates punctuation too and needs
+            tensorflow-text.
+        normalization: `"NFC"` to normalize the text of `default` first.
+        as_dict: whether a call of the SavedModel returns all outputs as a dict unless
+            it says otherwise. If not, it returns `default`, as google/elmo does.
+        input_name: the name of the input of `default` in requests, `"sentences"` or
+            google/elmo's `"text"`. Calls from TensorFlow 2 take both.
         version: its number; if None, one more than the highest existing one, also
             among archives.
         warmup: whether to add warm-up requests for TensorFlow Serving.
@@ -52,9 +77,11 @@ def export_elmo(
     Raises:
         FileExistsError: the version exists already.
         ImportError: an optional package is needed and not installed.
-        ValueError: the layer has no such mix, or the number is too large.
+        ValueError: an argument is out of range, or the layer has no such mix.
     """
-    options = options or ExportOptions()
+    check_choice("trainable", trainable, ("nothing", "mix", "all"))
+    check_choice("dtype", dtype, ("float32", "bfloat16"))
+    check_text_options(tokenizer, normalization, input_name)
     if not 0 <= representation < len(elmo.mixes):
         raise ValueError(
             f"`representation` should be below {len(elmo.mixes)}, the layer's number of "
@@ -62,10 +89,46 @@ def export_elmo(
         )
 
     def make():
-        root, signatures, mix = make_saved_model(elmo, options, representation)
-        return root, signatures, elmo_info(elmo, mix, signatures, options)
+        root, signatures, mix = make_saved_model(
+            elmo,
+            representation=representation,
+            trainable=trainable,
+            dtype=dtype,
+            tokenizer=tokenizer,
+            normalization=normalization,
+            as_dict=as_dict,
+            input_name=input_name,
+        )
+        metadata = {
+            **describe(elmo, signatures, tokenizer, normalization),
+            "mix": {
+                "layers": mix.layer_choice,
+                "layer_weights": np.array(mix.layer_weights()).tolist(),
+                "gamma": float(mix.gamma),
+                "layer_norm": elmo.layer_norm,
+                "l2": elmo.l2,
+                "dropout": elmo.dropout,
+            },
+            "trainable": trainable,
+            "dtype": dtype,
+            "as_dict": as_dict,
+        }
+        return root, signatures, metadata
 
     return write_version(output, version, make, warmup=warmup)
+
+
+def check_choice(name: str, value: object, choices: tuple) -> None:
+    if value not in choices:
+        raise ValueError(f"`{name}` should be one of {choices}. Received: {value!r}")
+
+
+def check_text_options(
+    tokenizer: str, normalization: str | None, input_name: str
+) -> None:
+    check_choice("tokenizer", tokenizer, ("spaces", "whitespace", "unicode_script"))
+    check_choice("normalization", normalization, (None, "NFC"))
+    check_choice("input_name", input_name, INPUT_NAMES)
 
 
 def write_version(
@@ -77,21 +140,21 @@ def write_version(
 ) -> Path:
     """Writes the files of a version into a folder that is renamed when it is complete.
 
-    `make` returns the object to save, its signatures, and their description.
+    `make` returns the object to save, its signatures, and their metadata.
     """
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
     new_version(output, version)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=output) as temporary:
         folder = Path(temporary) / "version"
-        root, signatures, info = make()
+        root, signatures, metadata = make()
         tf.saved_model.save(root, folder, signatures=signatures)
         edit_saved_model(folder, signatures)
         (folder / EXTRA).mkdir()
-        text = json.dumps(info, indent=2, ensure_ascii=False)
-        (folder / EXTRA / INFO).write_text(f"{text}\n", encoding="utf-8")
+        text = json.dumps(metadata, indent=2, ensure_ascii=False)
+        (folder / EXTRA / METADATA).write_text(f"{text}\n", encoding="utf-8")
         if warmup:
-            write_warmup(folder / EXTRA, MODEL_NAME, signatures)
+            write_warmup(folder / WARM_UP, signatures)
         return folder.rename(new_version(output, version))
 
 
@@ -117,3 +180,76 @@ def write_serving_files(output: str | Path) -> Path:
             with replacing(folder / file.name) as temporary:
                 shutil.copyfile(file, temporary)
     return folder
+
+
+def read_metadata(version: str | Path) -> dict[str, Any]:
+    """The description of an export that lies within it."""
+    return read_options(Path(version) / EXTRA / METADATA)
+
+
+def describe(
+    elmo: Elmo | None, signatures: dict, tokenizer: str, normalization: str | None
+) -> dict[str, Any]:
+    """What is said of all models in `elmo_keras.json`."""
+    needs_text = tokenizer == "unicode_script" or normalization is not None
+    if elmo is not None:
+        needs_text = needs_text or elmo.config.unicode_normalization is not None
+    return {
+        "options": None if elmo is None else elmo.config.to_options(),
+        "weights_sha256": None if elmo is None else model_digest(elmo),
+        "tokenizer": tokenizer,
+        "normalization": normalization,
+        "needs": ["tensorflow_text"] if needs_text else [],
+        "signatures": {
+            name: {
+                "inputs": to_dict(inputs_of(function)),
+                "outputs": to_dict(function.structured_outputs),
+            }
+            for name, function in signatures.items()
+        },
+        "versions": {name: installed_version(name) for name in PACKAGES},
+    }
+
+
+def to_dict(specs: Mapping[str, tf.TensorSpec]) -> dict[str, dict]:
+    return {
+        name: {"dtype": spec.dtype.name, "shape": list(spec.shape)}
+        for name, spec in specs.items()
+    }
+
+
+def write_warmup(path: Path, signatures: Mapping) -> None:
+    """Writes requests that TensorFlow Serving runs before the first user's."""
+    try:  # optional: only servers need these requests
+        from tensorflow_serving.apis import prediction_log_pb2
+    except ImportError as error:
+        raise ImportError(
+            "Warm-up requests need tensorflow-serving-api: "
+            "pip install 'elmo-keras[export]'."
+        ) from error
+    with tf.io.TFRecordWriter(str(path)) as file:
+        for signature, inputs in warmup_inputs(signatures):
+            log = prediction_log_pb2.PredictionLog()  # pyright: ignore[reportAttributeAccessIssue]
+            request = log.predict_log.request
+            request.model_spec.name = MODEL_NAME
+            request.model_spec.signature_name = signature
+            for name, value in inputs.items():
+                request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+            file.write(log.SerializeToString())
+
+
+def warmup_inputs(signatures: Mapping) -> Iterator[tuple[str, dict]]:
+    """Names of signatures, each with the inputs of a request."""
+    for rows, length in SIZES:
+        words = itertools.count()
+        tokens = [[f"word{next(words)}" for _ in range(length)] for _ in range(rows)]
+        texts = [" ".join(row) for row in tokens]
+        for name in ("default", "tokens"):
+            if name not in signatures:
+                continue
+            inputs = {}
+            for key, spec in inputs_of(signatures[name]).items():
+                inputs[key] = tf.fill([rows], length if key == LENGTHS else 0).numpy()
+                if spec.dtype == tf.string:
+                    inputs[key] = texts if spec.shape.rank == 1 else tokens
+            yield name, inputs

@@ -12,7 +12,8 @@ LOG = logging.getLogger(__name__)
 MODEL_NAME = "elmo"
 EXTRA = "assets.extra"  # a folder that all loaders ignore
 SERVING_FILES = "serving"  # TensorFlow Serving ignores names that are not numbers
-INFO = "elmo_keras.json"
+METADATA = "elmo_keras.json"
+WARM_UP = f"{EXTRA}/tf_serving_warmup_requests"
 MAX_VERSION = 2**63 - 1  # TensorFlow Serving counts in int64
 _NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
 

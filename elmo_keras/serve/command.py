@@ -91,12 +91,12 @@ def serve(
         num_batch_threads: batches computed at the same time; by the processors if not
             given
     """
-    if (directory is None) == (model_config_file is None):
-        raise ValueError("Give either OUT_DIR or --model-config-file.")
-    if model_config_file:
+    if directory and not model_config_file:
+        models = [ModelConfig(model_name, directory)]
+    elif model_config_file and not directory:
         models = read_model_configs(model_config_file)
     else:
-        models = [ModelConfig(model_name, directory)]
+        raise ValueError("Give either OUT_DIR or --model-config-file.")
     log_requests()
     config = Config(
         models,

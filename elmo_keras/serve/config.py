@@ -11,7 +11,7 @@ import grpc
 from google.protobuf import text_format
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from google.protobuf.proto_builder import MakeSimpleProtoClass
-from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.text.files import whole_file
 
@@ -122,20 +122,23 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
 
     `custom_ca` has the authorities that check clients' certificates if `client_verify`.
     """
-    fields = dict.fromkeys(
+    fields: dict[str, int] = dict.fromkeys(
         ("server_key", "server_cert", "custom_ca"), Field.TYPE_STRING
     )
     fields["client_verify"] = Field.TYPE_BOOL
     # tensorflow-serving-api lacks this message.
-    config = _read(path, MakeSimpleProtoClass(fields, "elmo_keras.SSLConfig")())
-    needed = ["server_key", "server_cert", *["custom_ca"] * config.client_verify]
-    for name in needed:
-        if "-----BEGIN" not in getattr(config, name):
+    message = _read(path, MakeSimpleProtoClass(fields, "elmo_keras.SSLConfig")())
+    key, cert, authorities, verify = (getattr(message, name) for name in fields)
+    needed = {"server_key": key, "server_cert": cert}
+    if verify:
+        needed["custom_ca"] = authorities
+    for name, content in needed.items():
+        if "-----BEGIN" not in content:
             raise ValueError(f"{path} should hold PEM as `{name}`.")
     return grpc.ssl_server_credentials(
-        [(config.server_key.encode(), config.server_cert.encode())],
-        root_certificates=config.custom_ca.encode() or None,
-        require_client_auth=config.client_verify,
+        [(key.encode(), cert.encode())],
+        root_certificates=authorities.encode() or None,
+        require_client_auth=verify,
     )
 
 

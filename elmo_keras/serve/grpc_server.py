@@ -11,7 +11,7 @@ from tensorflow_serving.apis.model_service_pb2_grpc import (
     ModelServiceServicer,
     add_ModelServiceServicer_to_server,
 )
-from tensorflow_serving.apis.predict_pb2 import PredictResponse
+from tensorflow_serving.apis.predict_pb2 import PredictResponse  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.prediction_service_pb2_grpc import (
     PredictionServiceServicer,
     add_PredictionServiceServicer_to_server,

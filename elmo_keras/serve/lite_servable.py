@@ -11,7 +11,7 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 from elmo_keras.embed.engines.engine import pool
 from elmo_keras.embed.engines.litert import LiteRTEngine
 from elmo_keras.embed.word_vectors import WordVectors
-from elmo_keras.export.options import INPUT_NAMES
+from elmo_keras.export.sentences import INPUT_NAMES
 from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.serve.errors import invalid
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE, Servable
@@ -82,7 +82,7 @@ class LiteServable(Servable):
         lengths = np.array([len(tokens) for tokens in sentences], np.int32)
         table, ids, _ = self._words.encode(sentences)
         ids = np.concatenate([*ids, np.empty(0, np.int32)])
-        layers = self._mix.all_layers(table.vectors(ids), lengths)
+        layers = [*self._mix.all_layers(table.vectors(ids), lengths)]
         mask = np.arange(time) < lengths[:, None]
         outputs = {}
         for key in keys:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import grpc
 import prometheus_client as prometheus
-from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse
-from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
-from tensorflow_serving.apis.model_pb2 import ModelSpec
+from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse  # pyright: ignore[reportAttributeAccessIssue]
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse  # pyright: ignore[reportAttributeAccessIssue]
+from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.embed.embedder import LITE
 from elmo_keras.serve.batcher import Batcher, Request
@@ -142,35 +142,41 @@ class Metrics:
     """Counters of one server, and those of them that TensorFlow Serving has, too."""
 
     def __init__(self, waiting: Callable[[], float]):
-        self._registry = prometheus.CollectorRegistry()
-        counter, gauge, histogram = (
-            functools.partial(kind, registry=self._registry)
-            for kind in (prometheus.Counter, prometheus.Gauge, prometheus.Histogram)
-        )
-        self._requests = counter(
+        self._registry = registry = prometheus.CollectorRegistry()
+        self._requests = prometheus.Counter(
             "elmo_requests",
             "Requests answered or refused, by status.",
             ["model_name", "api", "method", "status"],
+            registry=registry,
         )
-        self._seconds = histogram(
+        self._seconds = prometheus.Histogram(
             "elmo_request_seconds",
             "Time from a request to its answer.",
             ["model_name", "api", "method"],
+            registry=registry,
         )
-        self._rows = histogram(
-            "elmo_batch_rows", "Sentences in a batch.", ["model_name"], buckets=ROWS
+        self._rows = prometheus.Histogram(
+            "elmo_batch_rows",
+            "Sentences in a batch.",
+            ["model_name"],
+            buckets=ROWS,
+            registry=registry,
         )
-        gauge("elmo_waiting_requests", "Requests in the queue.").set_function(waiting)
-        self._count = gauge(  # the name of a Counter would end in `_total`
+        prometheus.Gauge(
+            "elmo_waiting_requests", "Requests in the queue.", registry=registry
+        ).set_function(waiting)
+        self._count = prometheus.Gauge(  # the name of a Counter would end in `_total`
             ":tensorflow:serving:request_count",
             "The total number of requests.",
             ["model_name", "status"],
+            registry=registry,
         )
-        self._latency = histogram(
+        self._latency = prometheus.Histogram(
             ":tensorflow:serving:request_latency",
             "Time from a request to its answer, in microseconds.",
             ["model_name", "API", "entrypoint"],
             buckets=MICROSECONDS,
+            registry=registry,
         )
 
     def request(

@@ -12,8 +12,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
-from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
-from tensorflow_serving.apis.model_pb2 import ModelSpec
+from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
+from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.serve.config import Config, listen
 from elmo_keras.serve.errors import RequestError, invalid, not_found, too_late, too_much

@@ -7,18 +7,16 @@ from pathlib import Path
 import grpc
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
-from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
-from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.export.options import TOKENIZERS
 from elmo_keras.export.sentences import tensorflow_text
-from elmo_keras.export.version_paths import EXTRA, INFO, MODEL_NAME
+from elmo_keras.export.version_paths import EXTRA, METADATA, MODEL_NAME, WARM_UP
 from elmo_keras.serve.errors import RequestError, tensorflow_error
 from elmo_keras.serve.proto_tensors import decode
 from elmo_keras.serve.signature import Arrays, Signature
 
 DEFAULT_SIGNATURE = "serving_default"
-WARM_UP = "assets.extra/tf_serving_warmup_requests"
 MAX_WARM_UP_REQUESTS = 1000
 # Sets of outputs: a session keeps a graph of megabytes for each.
 MAX_CHOICES = 32
@@ -28,7 +26,7 @@ class Servable:
     """What answers requests: `run` computes outputs of a signature."""
 
     version = 1
-    tokenizer = TOKENIZERS[0]
+    tokenizer = "spaces"
 
     def __init__(self, name: str, signatures: dict[str, SignatureDef]):
         self.name = name
@@ -75,7 +73,7 @@ class SavedModelServable(Servable):
     ):
         self._choices: set[tuple[int, tuple[str, ...]]] = set()
         self._lock = threading.Lock()
-        path = directory / EXTRA / INFO
+        path = directory / EXTRA / METADATA
         metadata = json.loads(path.read_bytes()) if path.exists() else {}
         if "tensorflow_text" in metadata.get("needs", ()):
             tensorflow_text()  # registers its operations

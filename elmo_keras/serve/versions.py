@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
+from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.export.version_paths import versions
 from elmo_keras.serve.config import ModelConfig

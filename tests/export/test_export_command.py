@@ -11,10 +11,12 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.export.command import about_use
-from elmo_keras.export.source_model import read_keras_model
-from elmo_keras.export.version_directory import write_archive, write_serving_files
-from elmo_keras.export.version_info import read_info
+from elmo_keras.export.command import describe_use, read_keras_model
+from elmo_keras.export.version_directory import (
+    read_metadata,
+    write_archive,
+    write_serving_files,
+)
 from elmo_keras.export.version_paths import versions
 from tests.support.commands import command
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
@@ -23,7 +25,7 @@ main = command("export")
 
 
 def test_a_version_describes_itself(exported_version, exported_elmo):
-    info = read_info(exported_version)
+    info = read_metadata(exported_version)
     assert info["options"] == json.loads(json.dumps(exported_elmo.config.to_options()))
     weights = exported_elmo.mixes[0].layer_weights()
     np.testing.assert_allclose(info["mix"]["layer_weights"], weights, atol=1e-7)
@@ -44,7 +46,7 @@ def test_the_command_writes_one_version_after_the_other(
     assert main([*command, "--archive"]) == 0
     assert versions(tmp_path) == [7, 8]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8", "elmo-8.tar.gz"]
-    mix, weights = read_info(tmp_path / "7")["mix"], tf.nn.softmax([1.0, 0.0, -1.0])
+    mix, weights = read_metadata(tmp_path / "7")["mix"], tf.nn.softmax([1.0, 0.0, -1.0])
     np.testing.assert_allclose(mix["layer_weights"], weights, atol=1e-6)
     assert mix["gamma"] == 2
     capsys.readouterr()
@@ -114,11 +116,19 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
         (["model"], "Give MODEL and OUT, such as: elmo-keras export model exported"),
         (["out", "--options", "o"], "Give either MODEL, or --options and --weights"),
         (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
-        (["MODEL", "out", "--layer", "elmo"], "--layer needs a .keras MODEL"),
+        (
+            ["MODEL", "out", "--layer", "elmo"],
+            "--layer is not for a MODEL that is no .keras file",
+        ),
         (["MODEL", "out", "--representation", "1"], "should be below 1"),
+        (["MODEL", "out", "--layers", "all"], "--layers all has no mix"),
+        (["MODEL", "out", "--layers", "9"], "9"),
         (["nowhere.keras", "out"], "There is no nowhere.keras"),
         (["KERAS", "out"], "It has: ['first', 'second']"),
-        (["KERAS", "out", "--layer", "second", "--l2", "1"], "in a .keras MODEL"),
+        (
+            ["KERAS", "out", "--layer", "second", "--l2", "1"],
+            "--l2 is not for a .keras MODEL",
+        ),
     ],
 )
 def test_an_error_is_one_line_and_status_2(
@@ -135,10 +145,10 @@ def test_an_error_is_one_line_and_status_2(
 
 
 def test_the_command_says_what_calls_return_and_requests_name():
-    call, request = about_use(as_dict=False, input_name="sentences")
+    call, request = describe_use(as_dict=False, input_name="sentences")
     assert "returns `default`, or all outputs with as_dict=True (--as-dict" in call
     assert "`sentences` (--input-name text: as for google/elmo)" in request
-    call, request = about_use(as_dict=True, input_name="text")
+    call, request = describe_use(as_dict=True, input_name="text")
     assert "returns all outputs, or `default` with as_dict=False" in call
     assert request.endswith("the sentences `text`")
 

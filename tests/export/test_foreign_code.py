@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.export.options import ExportOptions
 from elmo_keras.export.version_directory import export_elmo
 from tests.support.exported import LENGTHS, SENTENCES, STRINGS, TOKENS, padded
 
@@ -177,8 +176,7 @@ def test_a_layer_of_a_signature_with_a_trained_head(
 
 def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     """All outputs from each call, and requests that name the sentences `text`."""
-    options = ExportOptions(as_dict=True, input_name="text")
-    version = str(export_elmo(exported_elmo, tmp_path, options))
+    version = str(export_elmo(exported_elmo, tmp_path, as_dict=True, input_name="text"))
     elmo = hub.load(version)
     check("as_dict", elmo(SENTENCES)["elmo"].numpy())
     check("as_dict=False", elmo(SENTENCES, as_dict=False).numpy(), "default")

@@ -8,10 +8,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
-from elmo_keras.export.options import ExportOptions
 from elmo_keras.export.sentences import real_tokens, splitter
-from elmo_keras.export.version_directory import export_elmo
-from elmo_keras.export.version_info import read_info
+from elmo_keras.export.version_directory import export_elmo, read_metadata
 from tests.support.exported import (
     LENGTHS,
     SENTENCES,
@@ -175,7 +173,7 @@ def test_the_mix_trains_with_its_l2_and_dropout(loaded, exported_elmo):
 @pytest.mark.slow
 def test_with_all_trainable_the_gradients_are_the_layers(tmp_path):
     elmo = elmo_layer(trainable_bilm=True)
-    version = export_elmo(elmo, tmp_path, ExportOptions(trainable="all"), warmup=False)
+    version = export_elmo(elmo, tmp_path, trainable="all", warmup=False)
     loaded = tf.saved_model.load(str(version))
     with tf.GradientTape() as tape:
         outputs = loaded(padded(), training=True, as_dict=True)
@@ -196,8 +194,9 @@ def test_three_layers_in_bfloat16_with_nothing_trainable(tmp_path):
     config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=3)
     elmo = elmo_layer(config)
     text = {"tokenizer": "unicode_script", "normalization": "NFC"}
-    options = ExportOptions(trainable="nothing", dtype="bfloat16", **text)
-    version = export_elmo(elmo, tmp_path, options, warmup=False)
+    version = export_elmo(
+        elmo, tmp_path, trainable="nothing", dtype="bfloat16", warmup=False, **text
+    )
     loaded = tf.saved_model.load(str(version))
     assert loaded.trainable_variables == []
     outputs = loaded.signatures["tokens"](**padded())
@@ -208,7 +207,7 @@ def test_three_layers_in_bfloat16_with_nothing_trainable(tmp_path):
         loaded.signatures["default"](tf.constant(["e\u0301a,b"]))["word_emb"],
         loaded.signatures["default"](tf.constant(["\u00e9a , b"]))["word_emb"],
     )
-    assert read_info(version)["needs"] == ["tensorflow_text"]
+    assert read_metadata(version)["needs"] == ["tensorflow_text"]
 
 
 def test_the_signatures_answer_the_warm_up_requests(exported_version, session):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.export.options import ExportOptions
 from elmo_keras.export.task_export import export_task
 from elmo_keras.export.version_directory import export_elmo
 from tests.support.cpp_program import lines_of_cpp_program
@@ -47,8 +46,7 @@ def test_an_export_gives_each_client_the_vectors_of_the_layer(
 def test_a_new_process_serves_operations_of_tensorflow_text(tmp_path):
     pytest.importorskip("tensorflow_text")
     elmo = elmo_layer(seed=1)
-    options = ExportOptions(tokenizer="unicode_script", normalization="NFC")
-    export_elmo(elmo, tmp_path, options)
+    export_elmo(elmo, tmp_path, tokenizer="unicode_script", normalization="NFC")
     with serving_process(tmp_path) as (_, line, port):
         assert line.startswith("Serving version 1")
         assert_right_answers(port, elmo, 50)

@@ -48,8 +48,9 @@ def folder(tmp_path, monkeypatch):
 def test_a_wrong_output_is_refused_before_the_model_is_read(
     folder, monkeypatch, capsys, arguments, problem
 ):
-    monkeypatch.setattr(command, "read_source", None)
-    monkeypatch.setattr(command, "parts_of_model", lambda path: [Path(path, "serving")])
+    monkeypatch.setattr("elmo_keras.Elmo.from_pretrained", None)
+    parts = "elmo_keras.export.command.parts_of_model"
+    monkeypatch.setattr(parts, lambda path: [Path(path, "serving")])
     Path("blocked").mkdir()
     Path("blocked/serving").touch()
     before = sorted(folder.rglob("*"))
@@ -62,7 +63,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
 @pytest.mark.parametrize("output", ["new", "versions", "model", "model/exports"])
 def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
     exported = []
-    monkeypatch.setattr(command, "read_source", lambda arguments: "elmo")
+    monkeypatch.setattr("elmo_keras.Elmo.from_pretrained", lambda *_, **__: "elmo")
     export = lambda elmo, output, *_, **__: exported.append(output)
     monkeypatch.setattr("elmo_keras.export.version_directory.export_elmo", export)
     before = sorted(folder.rglob("*"))

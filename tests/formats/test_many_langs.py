@@ -8,7 +8,6 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, character_ids
-from elmo_keras.export.options import ExportOptions
 from elmo_keras.export.saved_model import make_saved_model
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from tests.formats.conftest import (
@@ -152,7 +151,7 @@ def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
     ids = character_ids(tokens, elmo.config)
     assert ids.numpy()[..., 0].tolist() == [[5, 6, 1], [5, 0, 0]]
     np.testing.assert_allclose(elmo(ids), elmo(tokens), rtol=0, atol=1e-6)
-    _, exported, _ = make_saved_model(elmo, ExportOptions())
+    _, exported, _ = make_saved_model(elmo)
     found = exported["default"](tf.constant(["a naïve new", "a"]))["elmo"]
     np.testing.assert_allclose(found, elmo(tokens), rtol=0, atol=1e-6)
 

@@ -29,8 +29,8 @@ import numpy as np
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
 from elmo_keras.embed.array_parts import read_metadata, write_part
 from elmo_keras.embed.parts import JOB, Parts
-from elmo_keras.export.version_info import read_info
-from elmo_keras.export.version_paths import EXTRA, INFO
+from elmo_keras.export.version_directory import read_metadata
+from elmo_keras.export.version_paths import EXTRA, METADATA
 from elmo_keras.formats.keras_files import load_keras_model
 from elmo_keras.formats.model_directory import find_model, save_model
 from elmo_keras.lite.convert import convert
@@ -106,7 +106,7 @@ def make_seeds(folder: Path) -> None:
     np.save(folder / "expected.npy", _vectors(folder / "model.tflite"))
     (folder / EXTRA).mkdir()
     about = {"options": bilm.config.to_options(), "mix": {"gamma": 1.0}}
-    (folder / EXTRA / INFO).write_text(json.dumps(about))
+    (folder / EXTRA / METADATA).write_text(json.dumps(about))
 
 
 def _vectors(path):
@@ -238,8 +238,8 @@ class Worker:
             parts.open({"model": "x"})
 
     def info(self, random):
-        self._damaged(f"{EXTRA}/{INFO}", mutated_json, random)
-        read_info(self.target)
+        self._damaged(f"{EXTRA}/{METADATA}", mutated_json, random)
+        read_metadata(self.target)
 
 
 def outcome(worker: Worker, kind: str, number: int) -> str:

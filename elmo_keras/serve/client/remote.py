@@ -16,7 +16,7 @@ import grpc
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
-from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
+from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from elmo_keras.embed.outputs import is_npy
@@ -58,7 +58,7 @@ def embed_text(
     retries: int = 5,
     in_flight: int = 4,
     credentials: grpc.ChannelCredentials | None = None,
-    progress: Callable[[int], None] = lambda n: None,
+    progress: Callable[[int], object] = lambda n: None,
 ) -> Iterator[np.ndarray]:
     """The vectors of each sentence, in the order of the sentences.
 
@@ -212,7 +212,7 @@ def write_embeddings(
         # Before the rest is computed.
         if shutil.disk_usage(path.parent).free < len(sentences) * first.nbytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write_npy(temporary, batches, shape=shape, dtype=first.dtype)
+        write_npy(temporary, batches, shape=shape, dtype=first.dtype.str)
 
 
 def split_by_bytes(
