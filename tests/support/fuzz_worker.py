@@ -29,7 +29,7 @@ import numpy as np
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
 from elmo_keras.embed.array_parts import read_metadata, write_part
 from elmo_keras.embed.parts import JOB, Parts
-from elmo_keras.export.version_directory import read_metadata
+from elmo_keras.export import version_directory
 from elmo_keras.export.version_paths import EXTRA, METADATA
 from elmo_keras.formats.keras_files import load_keras_model
 from elmo_keras.formats.model_directory import find_model, save_model
@@ -239,7 +239,7 @@ class Worker:
 
     def info(self, random):
         self._damaged(f"{EXTRA}/{METADATA}", mutated_json, random)
-        read_metadata(self.target)
+        version_directory.read_metadata(self.target)
 
 
 def outcome(worker: Worker, kind: str, number: int) -> str:
