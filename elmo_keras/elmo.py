@@ -36,6 +36,9 @@ class Elmo(keras.layers.Layer):
     No state is kept: a sentence has the same vectors alone and in any batch.
     `<S>` and `</S>` are put around each sentence before the biLM reads it.
 
+    A call outside of a graph traces one, which takes about a second at the first call;
+    after `tf.config.run_functions_eagerly(True)` it computes without.
+
     Args:
         config: `ElmoConfig` of the biLM, or a mapping of its fields. The weights
             are random; `Elmo.from_pretrained` reads trained ones.
@@ -346,20 +349,15 @@ class Elmo(keras.layers.Layer):
 
 
 class _Graph:
-    """A function of tensors as a graph, traced at the first call; a copy has its own."""
+    """A `tf.function`, hidden from TensorFlow, which would save it with the layer."""
 
     def __init__(self, function, *signature):
-        self._arguments, self._graph = (function, *signature), None
-
-    def __reduce__(self):
-        return _Graph, self._arguments
+        self._function = tf.function(
+            function, input_signature=signature, autograph=False
+        )
 
     def __call__(self, *tensors):
-        if self._graph is None:
-            function, *signature = self._arguments
-            function = tf.function(function, autograph=False)
-            self._graph = function.get_concrete_function(*signature)
-        return self._graph(*tensors)
+        return self._function(*tensors)
 
 
 def model_digest(elmo: Elmo) -> str:

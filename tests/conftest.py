@@ -1,6 +1,5 @@
 """Fixtures for all tests, and two logical CPUs for the tests with replicas."""
 
-import contextlib
 import gc
 import os
 import signal
@@ -54,27 +53,6 @@ def loaded_graphs_are_freed():
         del gradients[name]
     if loaded:
         gc.collect()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def as_for_users():
-    """A context in which graphs are traced, which takes longer than a few words do."""
-    from elmo_keras.elmo import _Graph
-
-    def run(graph, *tensors):
-        return graph._arguments[0](*tensors)
-
-    traced = _Graph.__call__
-
-    @contextlib.contextmanager
-    def restored():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_Graph, "__call__", traced)
-            yield
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_Graph, "__call__", run)
-        yield restored
 
 
 @pytest.fixture
@@ -167,6 +145,16 @@ def clock(monkeypatch):
         now[0] += seconds
 
     return let_pass
+
+
+@pytest.fixture
+def eagerly():
+    """Computes without graphs: tracing that of a layer takes longer than a few calls."""
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture

@@ -12,13 +12,6 @@ from tests.support.models import randomize
 WORDS = [["Rivers", "bend", "."], ["One"]]
 
 
-@pytest.fixture(autouse=True)
-def graphs_of_eager_calls(as_for_users):
-    """Eager calls run in a graph."""
-    with as_for_users():
-        yield
-
-
 def layer(config, **kwargs):
     elmo = Elmo(config, **kwargs)
     elmo.build()
@@ -37,6 +30,20 @@ def test_the_graph_reads_the_weights_of_its_layer(config):
     randomize(other.bilm)
     np.testing.assert_array_equal(other.all_layers(WORDS), first)
     np.testing.assert_array_equal(elmo.all_layers(WORDS), changed)
+
+
+def test_tensorflow_can_be_told_to_compute_without_the_graph(config, eagerly):
+    elmo, eager = layer(config), []
+    token_vectors = elmo.bilm.token_vectors
+
+    def recorded(*arguments):
+        eager.append(tf.executing_eagerly())
+        return token_vectors(*arguments)
+
+    elmo.bilm.token_vectors = recorded
+    for _ in range(2):
+        elmo(WORDS)
+    assert eager == [True, True]
 
 
 @pytest.mark.parametrize("trained", ["call", "layer"])

@@ -112,7 +112,7 @@ def test_batches_without_any_token_give_zeros(config, characters):
                 assert output.shape == (*shape, 10) and not np.any(output)
 
 
-def test_sentence_boundaries_are_kept_on_request(config, elmo):
+def test_sentence_boundaries_are_kept_on_request(config, elmo, eagerly):
     kept = elmo_layer(config, keep_sentence_boundaries=True)
     tokens = tf.ragged.constant([["a", "b"], ["c"], []])
     whole = kept(tokens)
@@ -122,7 +122,7 @@ def test_sentence_boundaries_are_kept_on_request(config, elmo):
     assert np.any(whole[2, 0]) and np.any(whole[2, 1]) and not np.any(whole[2, 2:])
 
 
-def test_each_representation_has_its_own_mix(config):
+def test_each_representation_has_its_own_mix(config, eagerly):
     elmo = elmo_layer(config, num_representations=2)
     first, second = elmo(tf.constant([["a"]]))
     assert np.abs(first - second).max() > 1e-3
@@ -131,7 +131,7 @@ def test_each_representation_has_its_own_mix(config):
     np.testing.assert_array_equal(first, second)
 
 
-def test_all_layers_and_the_top_one_are_layers_of_the_bilm(config, elmo):
+def test_all_layers_and_the_top_one_are_layers_of_the_bilm(config, elmo, eagerly):
     tokens = [["a", "b"], ["c"]]
     expected = elmo.all_layers(tokens)
     for layers, index in (("all", slice(None)), ("top", -1), (1, 1)):
@@ -144,7 +144,7 @@ def test_all_layers_and_the_top_one_are_layers_of_the_bilm(config, elmo):
             Elmo(config, layers="all", **of_mix)
 
 
-def test_dropout_and_l2_act_in_training(config):
+def test_dropout_and_l2_act_in_training(config, eagerly):
     elmo = elmo_layer(config, dropout=0.5, l2=0.25)
     tokens = tf.constant([["a"] * 50])
     assert 0.3 < np.mean(elmo(tokens, training=True) == 0) < 0.7

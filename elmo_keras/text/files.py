@@ -7,16 +7,16 @@ import os
 import stat
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+from elmo_keras.text.tokenizers import RawTextTokenizer
 
 # A longer line is not a sentence; it is refused before it fills the memory.
 LONGEST_LINE = 2**20
 LINES_AT_ONCE = 256
 GZIP_ERRORS = gzip.BadGzipFile, EOFError, zlib.error
-
-Tokenizer = Callable[[list[str]], list[list[list[str]]]]
 
 
 def text_files(patterns: Iterable[str]) -> list[Path]:
@@ -35,7 +35,7 @@ def text_files(patterns: Iterable[str]) -> list[Path]:
 
 def read_sentences(
     patterns: Iterable[str],
-    tokenizer: Tokenizer | None = None,
+    tokenizer: RawTextTokenizer | None = None,
     normalization: str | None = None,
 ) -> Iterator[list[str]]:
     """The sentences of text files, plain or gzipped; empty ones are left out.
@@ -119,22 +119,3 @@ def _tokenized(lines, tokenizer):
     while some := list(itertools.islice(lines, LINES_AT_ONCE)):
         for sentences in tokenizer([line.decode() for line in some]):
             yield from sentences
-
-
-def raw_text_tokenizer() -> Tokenizer:
-    """Splits raw text by tensorflow-text: sentences by punctuation, words by script."""
-    import tensorflow as tf
-    import tensorflow_text
-
-    breaker = tensorflow_text.StateBasedSentenceBreaker()
-    words = tensorflow_text.UnicodeScriptTokenizer()
-
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
-    def tokens(lines):
-        return words.tokenize(breaker.break_sentences(lines))
-
-    def tokenize(lines):
-        nested = tokens(tf.constant(lines)).to_list()
-        return [[[t.decode() for t in s] for s in line] for line in nested]
-
-    return tokenize

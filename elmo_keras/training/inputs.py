@@ -13,7 +13,8 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
-from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
+from elmo_keras.text.files import read_sentences, text_files
+from elmo_keras.text.tokenizers import raw_text_tokenizer
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import RunSettings, TextData
 from elmo_keras.util.files import file_stamp

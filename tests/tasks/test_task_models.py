@@ -381,11 +381,11 @@ def test_a_malformed_file_ends_a_command_with_one_line_and_leaves_nothing(
         ("similarity", f"{TABLE}a.b c!\td\t1\n"),
     ],
 )
-def test_raw_text_may_be_split_at_spaces_or_at_punctuation(name, text, tmp_path):
+def test_raw_text_may_be_split_spaces_or_at_punctuation(name, text, tmp_path):
     (tmp_path / "train").write_text(text)
     for split, tokens in (
         ("spaces", ["a.b", "c!"]),
-        ("punctuation", ["a.b", "c", "!"]),
+        ("words", ["a.b", "c", "!"]),
     ):
         task = task_of(TASKS[name], split=split)
         (example,) = task.read(tmp_path / "train")

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from elmo_keras.text import files as text
-from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
+from elmo_keras.text.files import read_sentences, text_files
+from elmo_keras.text.tokenizers import raw_text_tokenizer
 
 
 @pytest.fixture

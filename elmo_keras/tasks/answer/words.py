@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from elmo_keras.tasks.readers.words import joined_at_marks
+from elmo_keras.text.tokenizers import join_at_marks
 
 # Letters, digits and "_" together; every other visible character by itself. The zero
 # width space separates words, though Python does not count it as white space.
@@ -49,7 +49,7 @@ def strip_ending(token: str, endings: Collection[str]) -> str:
 def offset_tokens(text: str) -> OffsetTokens:
     """Splits a text into words, with their combining marks, and single other signs."""
     matches = (match.span() for match in _TOKEN.finditer(text))
-    spans = joined_at_marks(text, matches)
+    spans = join_at_marks(text, matches)
     return OffsetTokens(
         [text[begin:end] for begin, end in spans],
         [begin for begin, _ in spans],

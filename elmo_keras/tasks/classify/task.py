@@ -10,7 +10,7 @@ from elmo_keras.tasks.readers.labelled_texts import (
     read_goemotions,
     read_label_names,
 )
-from elmo_keras.tasks.readers.words import SPLITS, SplitName
+from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
 from elmo_keras.util.arguments import Count, Rate
 
 
@@ -21,7 +21,7 @@ class Classification(LabelTask):
     Args:
         format: `"fasttext"`, `"trees"`, `"nsmc"` or `"goemotions"`.
         labels: file with the names of goemotions' labels.
-        split: how text is split, at `"spaces"` or `"punctuation"`; if None, at
+        split: how text is split, at `"spaces"` or `"words"`; if None, at
             punctuation, but fasttext and trees at spaces.
         units: size of each LSTM in each direction.
         lstm_dropout: rate of the dropout on the LSTMs' outputs.
@@ -29,7 +29,7 @@ class Classification(LabelTask):
 
     format: Literal["fasttext", "trees", "nsmc", "goemotions"] = "fasttext"
     labels: Path | None = None
-    split: SplitName | None = None
+    split: TokenizerName | None = None
     units: Count = 50
     lstm_dropout: Rate = 0.2
 
@@ -40,7 +40,7 @@ class Classification(LabelTask):
             raise ValueError(
                 "--format goemotions needs --labels FILE; other formats do not take it."
             )
-        split = SPLITS.get(self.split)
+        split = TOKENIZERS.get(self.split)
         if self.labels is not None:
             return read_goemotions(path, read_label_names(self.labels), split)
         return READERS[self.format](path, split)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from elmo_keras.tasks.label_task import LabelTask
 from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
-from elmo_keras.tasks.readers.words import SPLITS, SplitName
+from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
 from elmo_keras.util.arguments import Count, Rate
 
 
@@ -15,14 +15,14 @@ class Entailment(LabelTask):
 
     Args:
         format: `"tabs"`, `"snli"`, `"kornli"` or `"klue"`.
-        split: how text is split, at `"spaces"` or `"punctuation"`; if None, at
+        split: how text is split, at `"spaces"` or `"words"`; if None, at
             punctuation, but tabs at spaces.
         units: size of each LSTM in each direction.
         lstm_dropout: rate of the dropout on the LSTMs' outputs.
     """
 
     format: Literal["tabs", "snli", "kornli", "klue"] = "tabs"
-    split: SplitName | None = None
+    split: TokenizerName | None = None
     units: Count = 50
     lstm_dropout: Rate = 0.3
 
@@ -31,7 +31,7 @@ class Entailment(LabelTask):
     loss = "sparse_categorical_crossentropy"
 
     def read(self, path):
-        return PAIR_READERS[self.format](path, SPLITS.get(self.split))
+        return PAIR_READERS[self.format](path, TOKENIZERS.get(self.split))
 
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.entail.esim import ESIM  # by Keras

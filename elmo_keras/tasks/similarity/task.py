@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from elmo_keras.tasks.readers.labelled_texts import read_korsts
-from elmo_keras.tasks.readers.words import SPLITS, SplitName
 from elmo_keras.tasks.task import Task
+from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
 from elmo_keras.util.arguments import Count, Rate
 
 
@@ -16,12 +16,12 @@ class Similarity(Task):
     """Scores pairs of sentences: the settings of `Task`, and these.
 
     Args:
-        split: how text is split, at `"spaces"` or `"punctuation"`.
+        split: how text is split, at `"spaces"` or `"words"`.
         units: size of the LSTM in each direction.
         lstm_dropout: rate of the dropout on the LSTM's output.
     """
 
-    split: SplitName = "punctuation"
+    split: TokenizerName = "words"
     units: Count = 100
     lstm_dropout: Rate = 0.2
 
@@ -30,7 +30,7 @@ class Similarity(Task):
     loss = "mean_squared_error"
 
     def read(self, path):
-        return read_korsts(path, SPLITS[self.split])
+        return read_korsts(path, TOKENIZERS[self.split])
 
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.similarity.similarity_model import SimilarityModel

@@ -21,13 +21,13 @@ from elmo_keras.tasks.readers.labelled_texts import (
     read_trees,
 )
 from elmo_keras.tasks.readers.labelled_texts import read_klue_nli as read_nli
-from elmo_keras.tasks.readers.words import words_and_punctuation
 from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
     read_klue,
     read_roles,
 )
+from elmo_keras.text.tokenizers import split_words
 
 CONLLU = """# text = vámonos al mar
 1-2|vámonos|_|_|_|_|_|_|_|_
@@ -81,7 +81,7 @@ STS = "score\tsentence1\tsentence2\n"
 SNLI = '{"sentence1": "a", "sentence2": "b", "gold_label": "x"}\n'
 PAIR = '{\n"premise": "a",\n"hypothesis": "b",\n"gold_label": "x"\n}'
 goemotions = functools.partial(read_goemotions, names=["joy", "anger", "neutral"])
-raw_fasttext = functools.partial(read_fasttext, split=words_and_punctuation)
+raw_fasttext = functools.partial(read_fasttext, split=split_words)
 swapped_table = functools.partial(read_nsmc, split=str.split)
 PEOPLE = (
     ["EU", "rejects", "Peter", "Blackburn", "Anna"],

@@ -9,10 +9,10 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer.words import offset_tokens, strip_ending
 from elmo_keras.tasks.answer.words_in_graph import words_in_graph
-from elmo_keras.tasks.readers.words import (
-    joined_at_marks,
-    split_at_spaces,
-    words_and_punctuation,
+from elmo_keras.text.tokenizers import (
+    join_at_marks,
+    split_spaces,
+    split_words,
 )
 
 
@@ -28,22 +28,22 @@ from elmo_keras.tasks.readers.words import (
         (" \t ", ""),
     ],
 )
-def test_raw_text_becomes_words_and_punctuation(text, tokens):
-    assert words_and_punctuation(text) == tokens.split()
-    assert words_and_punctuation(tokens) == tokens.split()
+def test_raw_text_becomes_split_words(text, tokens):
+    assert split_words(text) == tokens.split()
+    assert split_words(tokens) == tokens.split()
 
 
 def test_split_text_is_split_at_ascii_white_space_only():
     text = " 2\xa01/2 \t東京\u3000都\u2028x\x85\x1cy\r\n"
-    assert split_at_spaces(text) == ["2\xa01/2", "東京\u3000都\u2028x\x85\x1cy"]
+    assert split_spaces(text) == ["2\xa01/2", "東京\u3000都\u2028x\x85\x1cy"]
     # Text of the language model is split as bytes.
-    assert split_at_spaces(text) == [t.decode() for t in text.encode().split()]
-    assert split_at_spaces(" \n") == []
+    assert split_spaces(text) == [t.decode() for t in text.encode().split()]
+    assert split_spaces(" \n") == []
 
 
 def test_korean_reviews_are_split_like_the_text_of_their_language_model(data):
     lines = data("ko_nsmc/lm_valid.txt").read_text(encoding="utf-8").splitlines()
-    same = [words_and_punctuation(line) == line.split() for line in lines]
+    same = [split_words(line) == line.split() for line in lines]
     # Differences are rare, such as `i'll` and addresses.
     assert sum(same) > 0.995 * len(lines) > 1000
 
@@ -68,11 +68,11 @@ SCRIPTS = {
 def test_words_of_all_scripts_stay_whole(text, tokens):
     assert offset_tokens(text).tokens == tokens
     if text != "a-b":  # Latin words keep their hyphens there
-        assert words_and_punctuation(text) == tokens
+        assert split_words(text) == tokens
 
 
 @pytest.mark.parametrize(
-    "split", [words_and_punctuation, lambda text: offset_tokens(text).tokens]
+    "split", [split_words, lambda text: offset_tokens(text).tokens]
 )
 def test_decomposed_text_has_the_words_of_composed_text(split):
     composed = "José, 서울에서 3.5 café"
@@ -84,8 +84,8 @@ def test_decomposed_text_has_the_words_of_composed_text(split):
 def test_spans_without_marks_stay_as_they_are():
     text = "한국 a_b 3.5"
     spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
-    assert joined_at_marks(text, spans) == spans
-    assert joined_at_marks("", []) == []
+    assert join_at_marks(text, spans) == spans
+    assert join_at_marks("", []) == []
 
 
 TEXT = "  Ann,  서울에서 1990년 \u200bx"

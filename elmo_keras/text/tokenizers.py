@@ -1,4 +1,4 @@
-"""Splits raw text into words and punctuation."""
+"""Split text into tokens, by name."""
 
 import re
 import unicodedata
@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 Span = tuple[int, int]
+Tokenizer = Callable[[str], list[str]]  # text → tokens
+# Lines → for each line its sentences of tokens.
+RawTextTokenizer = Callable[[list[str]], list[list[list[str]]]]
 
 ZERO_WIDTH_JOINER = "\u200d"
 # Zero width non-joiner, joiner and word joiner, and the soft hyphen: inside of words.
 _JOINERS = "\u200c\u200d\u2060\u00ad"
 
 
-def joined_at_marks(text: str, spans: Iterable[Span]) -> list[Span]:
+def join_at_marks(text: str, spans: Iterable[Span]) -> list[Span]:
     """The spans of tokens, in order, joined where a mark or a joiner separates them.
 
     Python's `\\w` leaves out combining marks, so that a regular expression ends a word at
@@ -57,29 +60,46 @@ _TOKEN = re.compile(
 _ASCII_SPACES = re.compile(r"[ \t\n\r\v\f]+")
 
 
-def words_and_punctuation(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The tokens of raw text, split like the training text of most language models.
 
     Words are split at spaces, English contractions as in the Penn Treebank, and
     punctuation is split off, except inside numbers and Latin words (`7.5`, `F-22`).
     Repetitions of one of `.!?~` stay together; other signs are tokens of their own.
 
-    >>> words_and_punctuation("I don't... 7.5점, 재밌어요^^")
+    >>> split_words("I don't... 7.5점, 재밌어요^^")
     ['I', 'do', "n't", '...', '7.5점', ',', '재밌어요', '^', '^']
     """
     spans = (match.span() for match in _TOKEN.finditer(text))
-    return [text[begin:end] for begin, end in joined_at_marks(text, spans)]
+    return [text[begin:end] for begin, end in join_at_marks(text, spans)]
 
 
-def split_at_spaces(text: str) -> list[str]:
+def split_spaces(text: str) -> list[str]:
     """The tokens of text that is split already, which may hold other than ASCII spaces."""
     return [token for token in _ASCII_SPACES.split(text) if token]
 
 
-Split = Callable[[str], list[str]]  # text → tokens
-
-SplitName = Literal["spaces", "punctuation"]
-SPLITS: dict[str | None, Split] = {
-    "spaces": split_at_spaces,
-    "punctuation": words_and_punctuation,
+TokenizerName = Literal["spaces", "words"]
+TOKENIZERS: dict[str | None, Tokenizer] = {
+    "spaces": split_spaces,
+    "words": split_words,
 }
+
+
+def raw_text_tokenizer() -> RawTextTokenizer:
+    """Splits raw text by tensorflow-text: sentences by punctuation, words by script."""
+    import tensorflow as tf
+    import tensorflow_text
+
+    breaker = tensorflow_text.StateBasedSentenceBreaker()
+    words = tensorflow_text.UnicodeScriptTokenizer()
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
+    def tokens(lines):
+        return words.tokenize(breaker.break_sentences(lines))
+
+    def tokenize(lines):
+        nested = tokens(tf.constant(lines)).to_list()
+        return [[[t.decode() for t in s] for s in line] for line in nested]
+
+    return tokenize
