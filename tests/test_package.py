@@ -69,7 +69,8 @@ def run_shell(script, programs, folder):
 def command_lines(page, folder):
     """Every command of a page as the shell splits it, without running any."""
     show = f'printf \'%s{SEPARATOR}\' "${{0##*/}}" "$@"; echo'
-    script = "\n".join(blocks_of(page, "sh"))
+    # `.ci/…` are programs of a checkout alone.
+    script = re.sub(r"^\.ci/.*\n", "", "\n".join(blocks_of(page, "sh")), flags=re.M)
     done = run_shell(script, dict.fromkeys(PROGRAMS, show), folder)
     assert done.returncode == 0, done.stderr
     return [line.split(SEPARATOR)[:-1] for line in done.stdout.splitlines()]

@@ -4,9 +4,10 @@ python -m tests.benchmarks.chart docs/pages/images/speed.png
 """
 
 import re
-import sys
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.benchmarks import runner
 
 PAGE = Path(__file__).parents[2] / "docs" / "pages" / "research" / "index.md"
 
@@ -18,6 +19,10 @@ class Speed(NamedTuple):
     ours: str
     peer: str
     ratio: str
+
+
+def main(picture: Path, /) -> None:
+    draw(speeds(PAGE.read_text(encoding="utf-8")), picture)
 
 
 def speeds(page: str) -> list[Speed]:
@@ -48,4 +53,4 @@ def draw(rows: list[Speed], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(speeds(PAGE.read_text(encoding="utf-8")), Path(sys.argv[1]))
+    runner.run(main)

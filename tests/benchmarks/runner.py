@@ -20,16 +20,17 @@ import time
 import venv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Any, Literal
 
 import keras
 import numpy as np
 from cyclopts import App, Parameter
-from cyclopts.validators import Number
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.config import PRESETS
 from elmo_keras.formats.model_directory import save_model
+from elmo_keras.util.arguments import Count as Count
+from elmo_keras.util.arguments import Positive as Positive
 from elmo_keras.util.command import CommandFailed
 from tests.support.processes import peak_megabytes
 
@@ -46,13 +47,11 @@ PEERS = {  # script → packages of its environment, and those without dependenc
 }
 RATE = "tokens/s: median (lowest – highest)"
 
-Count = Annotated[int, Parameter(validator=Number(gte=1))]
-Positive = Annotated[float, Parameter(validator=Number(gt=0))]
 Preset = Literal[tuple(PRESETS)]
 
 
-def run(report: Callable[..., int | None]) -> None:
-    """Runs a benchmark with the arguments of the command; names the machine."""
+def make_app(report: Callable[..., int | None]) -> App:
+    """What parses the arguments of a benchmark: the parameters of its function."""
     app = App(
         help=sys.modules["__main__"].__doc__,
         help_format="plaintext",
@@ -60,7 +59,12 @@ def run(report: Callable[..., int | None]) -> None:
         result_action="return_value",
     )
     app.default(report)
-    status = app(sys.argv[1:])
+    return app
+
+
+def run(report: Callable[..., int | None]) -> None:
+    """Runs a benchmark with the arguments of the command; names the machine."""
+    status = make_app(report)(sys.argv[1:])
     print(f"\n{machine()}")
     sys.exit(status)
 

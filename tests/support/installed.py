@@ -6,35 +6,12 @@ Parses each command line with the program's own parser, without running it. Then
 package is used; nothing of it may come from the checkout.
 """
 
-import argparse
+import importlib
 import json
-import runpy
 import sys
 from pathlib import Path
 
 from elmo_keras.util import console
-
-
-def parse_module(name, *arguments):
-    """Parses the command line of `python -m NAME`, without running it."""
-
-    def parse_and_stop(self, args=None, namespace=None):
-        raise Parsed(parse_args(self, args, namespace))
-
-    parse_args = argparse.ArgumentParser.parse_args
-    sys.argv = [name, *arguments]
-    argparse.ArgumentParser.parse_args = parse_and_stop
-    try:
-        runpy.run_module(name, run_name="__main__", alter_sys=True)
-    except Parsed:
-        return
-    finally:
-        argparse.ArgumentParser.parse_args = parse_args
-    raise AssertionError(f"{name} {arguments} read no arguments")
-
-
-class Parsed(BaseException):
-    """A command line was parsed to its end."""
 
 
 def main(checkout, commands):
@@ -44,9 +21,12 @@ def main(checkout, commands):
     use()
     assert not {"export", "train", "tests"} & set(sys.modules)
     sys.path.append(checkout)
+    from tests.benchmarks import runner
+
     for program, *arguments in commands:
         if program != "elmo-keras":  # python -m MODULE
-            parse_module(*arguments[1:])
+            benchmark = importlib.import_module(arguments[1]).main
+            runner.make_app(benchmark).parse_args(arguments[2:])
 
 
 def use():
