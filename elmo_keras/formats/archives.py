@@ -13,7 +13,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import Any
 
 from elmo_keras.hub.cache import UNPACKED, cache_folder
 from elmo_keras.hub.catalogue import SOFTMAX
@@ -92,7 +92,7 @@ class Archive:
         self,
         path: Path,
         members: list[tuple[str, int]],  # names and sizes, as the archive declares them
-        open_member: Callable[[str], IO[bytes]],
+        open_member: Callable[[str], Any],
     ):
         self.path, self._open, self.sizes = path, open_member, dict(members)
         if len(self.sizes) < len(members):
@@ -183,10 +183,10 @@ def _open_zip(path):
 
 @contextlib.contextmanager
 def _open_tar(path):
-    with (
-        _tar_opener(path)(path, "rb") as stream,
-        tarfile.open(fileobj=(bounded := _Bounded(path, stream)), mode="r:") as file,
-    ):
+    opener = _tar_opener(path) or open
+    with contextlib.ExitStack() as stack:
+        bounded: Any = _Bounded(path, stack.enter_context(opener(path, "rb")))
+        file = stack.enter_context(tarfile.open(fileobj=bounded, mode="r:"))
         files = []
         for count, member in enumerate(file):
             _check_count(count)
@@ -202,7 +202,8 @@ class _Bounded:
     """A stream of which not more than an archive may hold is read."""
 
     def __init__(self, path, stream):
-        self.path, self.stream, self.limit = path, stream, _MAX_HEADER
+        self.path, self.stream = path, stream
+        self.limit = _MAX_HEADER
 
     def read(self, size):
         if self.limit and size > self.limit:

@@ -5,7 +5,6 @@ in one piece stay mapped into memory, and a chunk inflates to its size and no fu
 """
 
 import contextlib
-import functools
 import hashlib
 import io
 import math
@@ -16,6 +15,7 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -62,12 +62,8 @@ class Hdf5File:
     """
 
     def __init__(self, source: str | Path | bytes):
-        if not isinstance(source, bytes):
-            with open(source, "rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                mapped = file.fileno(), size
-                source = mmap.mmap(*mapped, access=mmap.ACCESS_READ) if size else b""
-        self._data = _without_user_block(memoryview(source))
+        content = source if isinstance(source, bytes) else _map(source)
+        self._data = _without_user_block(memoryview(content))
         structures = _Structures(self._data)
         structures.start_object()
         root = SuperBlock(structures, 0).offset_to_dataobjects
@@ -83,6 +79,12 @@ class Hdf5File:
         except Exception as error:
             message = f"The attribute `{name}` is damaged. {_reason(error)}"
             raise ValueError(message) from error
+
+
+def _map(path):
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size  # an empty file can't be mapped
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
 
 
 def _reason(error):
@@ -155,12 +157,11 @@ def _datasets(data, structures, root) -> dict[str, "Dataset"]:
 class Dataset:
     """An array of a file, of which only the header has been read; `shape` may be None."""
 
-    def __init__(self, data: memoryview, name: str, header: DataObjects):
+    def __init__(self, data: memoryview, name: str, header: Any):  # `DataObjects`
         self.name, self.shape = name, header.shape
         self._data, self._header = data, header
-        self._version_at, self._layout, self._storage_at = (
-            header.get_id_storage_params()
-        )
+        # Where the version of the layout lies in the header, its class, and the rest.
+        self._start, self._layout, self._place = header.get_id_storage_params()
         if header.find_msg_type(_EXTERNAL) or self._layout > _CHUNKED:
             raise ValueError(
                 f"The values of `{name}` are in other files (external storage or a "
@@ -170,28 +171,25 @@ class Dataset:
     def __getitem__(self, index) -> np.ndarray:
         """The values; read-only, and not copied where that is possible."""
         try:
-            dtype = self.dtype
-            if dtype is None or self.shape is None:
-                found = "no value" if self.shape is None else self._header.ptype.dtype
-                raise ValueError(f"It should hold numbers. Found: {found}")
+            if self.shape is None:
+                raise ValueError("It should hold numbers. Found: no value")
+            dtype = self._dtype()
             n_bytes = math.prod(self.shape) * dtype.itemsize
             if n_bytes == 0:
                 return np.zeros(self.shape, dtype)[index]
             if self._layout == _CHUNKED:
-                return self._read_chunks(dtype)[index]
+                return self._read_chunks(self.shape, dtype)[index]
             content = self._read(n_bytes)
             return np.frombuffer(content, dtype).reshape(self.shape)[index]
         except Exception as error:
             message = f"`{self.name}` is damaged. {_reason(error)}"
             raise ValueError(message) from error
 
-    @functools.cached_property
-    def dtype(self) -> np.dtype | None:
-        """The dtype of numbers; None for other values."""
-        of_file = self._header.ptype
-        if not isinstance(of_file, P5IntegerType | P5FloatType | P5EnumType):
-            return None
-        dtype = np.dtype(of_file.dtype.str)
+    def _dtype(self):
+        stored = self._header.ptype
+        if not isinstance(stored, P5IntegerType | P5FloatType | P5EnumType):
+            raise ValueError(f"It should hold numbers. Found: {stored.dtype}")
+        dtype = np.dtype(stored.dtype.str)
         start = self._header.find_msg_type(_DATATYPE)[0]["offset_to_message"]
         (bias,) = struct.unpack_from("<I", self._header.msg_data, start + 16)
         if dtype.kind == "f" and bias != _EXPONENT_BIAS.get(dtype.itemsize):
@@ -212,20 +210,20 @@ class Dataset:
 
     def _read(self, n_bytes):
         """Values that lie in one piece, in the header itself or elsewhere."""
-        data, start = self._header.msg_data, self._storage_at + 2  # after the size
+        data, start = self._header.msg_data, self._place + 2  # after the size
         if self._layout == _CONTIGUOUS:
-            (start,) = struct.unpack_from("<Q", data, self._storage_at)
+            (start,) = struct.unpack_from("<Q", data, self._place)
             data = self._data
         if start + n_bytes > len(data):
             raise ValueError("It was never written, or the file ends too early.")
         return data[start : start + n_bytes]
 
-    def _read_chunks(self, dtype):
-        header, data, shape = self._header, self._data, self.shape
-        if header.msg_data[self._version_at] != 3:
+    def _read_chunks(self, shape, dtype):
+        header, data = self._header, self._data
+        if header.msg_data[self._start] != 3:
             raise ValueError(f"It has chunks in the layout of HDF5 1.10. {_REWRITE}")
-        rank, address = struct.unpack_from("<BQ", header.msg_data, self._storage_at)
-        sizes = struct.unpack_from(f"<{rank}I", header.msg_data, self._storage_at + 9)
+        rank, address = struct.unpack_from("<BQ", header.msg_data, self._place)
+        sizes = struct.unpack_from(f"<{rank}I", header.msg_data, self._place + 9)
         *chunk, itemsize = sizes
         fits = len(chunk) == len(shape) and itemsize == dtype.itemsize and all(chunk)
         n_bytes, n_values = math.prod(sizes), math.prod(shape)
@@ -279,7 +277,7 @@ def _unfilter(content, filters, itemsize, n_bytes):
                 raise ValueError("A compressed chunk is damaged.")
         else:
             planes = np.frombuffer(content, np.uint8).reshape(itemsize, -1)
-            content = memoryview(np.ascontiguousarray(planes.T)).cast("B")
+            content = np.ascontiguousarray(planes.T).data.cast("B")
     if len(content) != n_bytes:
         raise ValueError("A chunk has the wrong size.")
     return content

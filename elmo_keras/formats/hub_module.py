@@ -4,13 +4,13 @@ What the variables' shapes don't show is that of google/elmo: `ElmoConfig`'s def
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.checkpoints import checkpoint_variables, published_name
-from elmo_keras.formats.mix_file import Mix
-from elmo_keras.formats.model_files import ModelFiles
+from elmo_keras.formats.model_files import Mix, ModelFiles
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.util.command import shortened
 
@@ -27,7 +27,7 @@ def read_hub_module(folder: Path) -> ModelFiles:
         raise FileNotFoundError(f"{folder} should hold variables/variables.index.")
     variables = checkpoint_variables(prefix)
     scope = _scope(variables, folder)
-    datasets = {
+    datasets: dict[str, Any] = {
         published_name(name.removeprefix(scope)): variable
         for name, variable in variables.items()
         if name.startswith(scope)
@@ -42,11 +42,13 @@ def read_hub_module(folder: Path) -> ModelFiles:
     if datasets["char_embed"].shape[0] == N_CHARACTERS + 1:
         datasets["char_embed"] = datasets["char_embed"][1:]  # without the padding's
     mix = _mix(variables, scope.removesuffix("bilm/") + "aggregation/")
+    if mix is not None:
+        mix.check(config.n_layers + 1, folder)
     return ModelFiles(
         config=config,
         options=config.to_options(),
         datasets=datasets,
-        mix=mix and mix.checked(config.n_layers + 1, folder),
+        mix=mix,
     )
 
 
@@ -72,7 +74,7 @@ def _config(variables):
     return ElmoConfig(
         cell[0],  # units
         cell[1],  # projection_dim
-        [(kernel[1], kernel[3]) for kernel in shapes("CNN/W_cnn_{}")],
+        tuple((kernel[1], kernel[3]) for kernel in shapes("CNN/W_cnn_{}")),
         n_layers=len(shapes(_CELL)),
         n_highway=len(shapes("CNN_high_{}/W_carry")),
         char_embedding_dim=variables["char_embed"].shape[1],

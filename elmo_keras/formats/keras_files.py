@@ -4,8 +4,10 @@ import json
 import math
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import keras
+import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.archives import open_archive
@@ -42,14 +44,14 @@ def load_keras_model(path: Path) -> keras.Model:
             f"{_CONFIG} in {path} should describe a Keras model. {error}"
         ) from error
     try:
-        model = keras.models.load_model(path, compile=False)
+        model: Any = keras.models.load_model(path, compile=False)
     except Exception as error:  # Keras raises all kinds
         raise ValueError(
             f"{path} should be a sound Keras model. {error!s:.500}"
         ) from error
     for weight in model.weights:
         if weight.dtype.startswith(("float", "bfloat")):
-            finite(weight.path, keras.ops.convert_to_numpy(weight).astype("float32"))
+            finite(weight.path, np.asarray(weight.value, "float32"))
     return model
 
 

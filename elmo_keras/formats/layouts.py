@@ -9,8 +9,7 @@ from elmo_keras.formats.dictionary_files import read_dictionary
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.hub_module import read_hub_module
 from elmo_keras.formats.many_langs import ENCODER, TOKEN_EMBEDDER, read_many_langs
-from elmo_keras.formats.mix_file import read_mix
-from elmo_keras.formats.model_files import ModelFiles
+from elmo_keras.formats.model_files import ModelFiles, read_mix
 from elmo_keras.hub.catalogue import MIX, OPTIONS, SOFTMAX, VOCABULARY, WEIGHTS
 from elmo_keras.published_options import has_dictionary, read_options
 from elmo_keras.util.command import shortened
@@ -124,9 +123,9 @@ def _latest(folder, indexes):
             text = file.read(_MAX_STATE_FILE).decode(errors="replace")
         match = re.search(r'^model_checkpoint_path: *"(.*)"', text, re.MULTILINE)
         # It may be a path from before the directory was moved.
-        named = match and folder / f"{Path(match[1]).name}.index"
-        if named in indexes:
-            return named.with_suffix("")
+        name = f"{Path(match[1]).name}.index" if match else ""
+        if folder / name in indexes:
+            return (folder / name).with_suffix("")
     indexes = sorted(indexes, key=lambda path: path.stat().st_mtime, reverse=True)
     steps = [re.search(r"-(\d{1,18})\.index$", path.name) for path in indexes]
     step = [int(match[1]) if match else -1 for match in steps]

@@ -62,7 +62,7 @@ def _tensors(path) -> dict[str, np.ndarray]:
 
 def _settings(folder) -> dict[str, Any] | None:
     """The configuration that `config.json` names, or None if it isn't there."""
-    settings = {"config_path": "config.json"}
+    settings: dict[str, Any] = {"config_path": "config.json"}
     for _ in range(2):
         path = str(settings.get("config_path", ""))  # that on the trainer's machine
         name = re.split(r"[\\/]", path)[-1]

@@ -14,8 +14,7 @@ from elmo_keras.formats.layouts import (
     read_layout,
     read_options_and_weights,
 )
-from elmo_keras.formats.mix_file import Mix, mix_content
-from elmo_keras.formats.model_files import SOFTMAX_DIGEST, ModelFiles
+from elmo_keras.formats.model_files import SOFTMAX_DIGEST, Mix, ModelFiles, mix_content
 from elmo_keras.formats.published import softmax_table, write_table, write_weights
 from elmo_keras.hub.catalogue import (
     MIX,

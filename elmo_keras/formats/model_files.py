@@ -2,9 +2,10 @@
 
 import dataclasses
 import functools
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.checkpoints import ADAGRAD
 from elmo_keras.formats.hdf5 import open_hdf5
-from elmo_keras.formats.mix_file import Mix
 from elmo_keras.formats.published import (
     check_shapes,
     check_weights,
@@ -25,9 +25,55 @@ from elmo_keras.formats.published import (
 )
 from elmo_keras.hub.catalogue import VOCABULARY
 from elmo_keras.layers.blocked_weights import values_read_later
+from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.util.command import shortened
 
+_MAX_MIX = 2**20  # bytes
+_MAX_VALUE = float(np.finfo(np.float32).max)
 SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax
+
+
+class Mix(NamedTuple):
+    """The weights w before the softmax and the factor γ of a `layers.ScalarMix`."""
+
+    scalars: tuple[float, ...]
+    gamma: float
+
+    def check(self, n_layers: int, path: Path) -> None:
+        are_finite = all(
+            type(value) in (int, float) and abs(value) <= _MAX_VALUE
+            for value in (*self.scalars, self.gamma)
+        )
+        if len(self.scalars) != n_layers or not are_finite:
+            raise ValueError(
+                f"{path} should hold a mix, {n_layers} finite `scalars`, one for each "
+                f"layer, and a finite `gamma`. Found: {shortened(self._asdict())}"
+            )
+
+
+def read_mix(path: Path, n_layers: int) -> Mix:
+    try:
+        with path.open("rb") as file:
+            values = json.loads(file.read(_MAX_MIX))
+        mix = Mix(tuple(values["scalars"]), values["gamma"])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(
+            f"{path} should hold JSON with `scalars` and `gamma`. {error!r}"
+        ) from error
+    mix.check(n_layers, path)
+    return mix
+
+
+def mix_content(mix: ScalarMix | Mix) -> bytes:
+    if isinstance(mix, ScalarMix) and mix.layer_choice != "mix":
+        raise ValueError(
+            "A mix that is kept should have weights, those of `layers='mix'`. "
+            f"Received: {mix.layer_choice!r}"
+        )
+    scalars = np.asarray(mix.scalars, np.float32).tolist()
+    values = {"scalars": scalars, "gamma": float(np.float32(mix.gamma))}
+    return f"{json.dumps(values, indent=2)}\n".encode()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,8 +105,8 @@ class ModelFiles:
 
     def bilm(self, **kwargs) -> BidirectionalLanguageModel:
         n_words = None
-        if self.has_softmax:
-            self._softmax()  # it is checked before it takes memory
+        if self.has_softmax and self.vocabulary is not None:
+            self._softmax(self.vocabulary)  # it is checked before it takes memory
             n_words = len(self.vocabulary)
         with values_read_later():
             bilm = BidirectionalLanguageModel(
@@ -76,9 +122,9 @@ class ModelFiles:
         """Reads weights into a built biLM; all are checked before any changes."""
         check_weights(bilm.config, self.datasets)
         table, datasets = published_table(bilm), dict(self.datasets)
-        if with_softmax:
+        if with_softmax and self.vocabulary is not None:
             table |= softmax_table(bilm)
-            datasets |= self._softmax()
+            datasets |= self._softmax(self.vocabulary)
         read_table(table, datasets)
 
     def adagrad_accumulators(
@@ -88,8 +134,8 @@ class ModelFiles:
         if not self.accumulators:
             return None
         table = published_table(bilm)
-        if bilm.softmax is not None:
-            self._softmax()  # it should be that of the vocabulary
+        if bilm.softmax is not None and self.vocabulary is not None:
+            self._softmax(self.vocabulary)  # it should be that of the vocabulary
             table |= softmax_table(bilm)
         slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
         shapes = {name: entry.shape for name, entry in slots.items()}
@@ -103,10 +149,10 @@ class ModelFiles:
         }
         return [values[id(v)] for v in bilm.trainable_weights]
 
-    def _softmax(self) -> Mapping[str, Any]:
+    def _softmax(self, vocabulary: Vocabulary) -> Mapping[str, Any]:
         """The datasets of the softmax over the vocabulary; no values are read."""
-        vocabulary, datasets = self.vocabulary, self.datasets
-        if not self.is_checkpoint:
+        datasets = self.datasets
+        if self.softmax_path is not None:
             file = open_hdf5(self.softmax_path)
             if file.text_attribute(SOFTMAX_DIGEST) not in (None, vocabulary.digest):
                 raise ValueError(
@@ -116,7 +162,7 @@ class ModelFiles:
             datasets = file.datasets
         kernel = datasets.get("softmax/W")
         rows = kernel.shape[:1] if kernel is not None and kernel.shape else ()
-        if rows and rows != (len(vocabulary),):
+        if kernel is not None and rows not in ((), (len(vocabulary),)):
             raise ValueError(
                 f"`{kernel.name}` should have a row for each of the {len(vocabulary):,} "
                 f"words of the vocabulary. Found: {list(kernel.shape)}. Give the "

@@ -49,7 +49,7 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
     shapes = {}
     if config.has_characters:
         shapes["char_embed"] = n_characters, config.char_embedding_dim
-    if word_dim:
+    if word_dim and dictionary is not None:
         shapes["word_embed"] = (dictionary.n_words, word_dim)
     for i, (width, count) in enumerate(config.filters):
         shapes[f"CNN/W_cnn_{i}"] = (1, width, config.char_embedding_dim, count)
@@ -109,8 +109,9 @@ def _variables(bilm):
 
 def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """Name → entry of the softmax, which published HDF5 files leave out."""
-    shapes = softmax_shapes(bilm.config, bilm.vocabulary_size)
-    return _table(shapes, [(bilm.softmax.kernel,), (bilm.softmax.bias,)])
+    softmax: Any = bilm.softmax
+    shapes = softmax_shapes(bilm.config, softmax.bias.shape[0])
+    return _table(shapes, [(softmax.kernel,), (softmax.bias,)])
 
 
 def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
@@ -220,7 +221,7 @@ def split(
         rows = array[first : first + n_rows]
         first += n_rows
         if isinstance(variable, BlockedMatrix):
-            yield variable.variable, blocked(rows).numpy()
+            yield variable.variable, blocked(tf.constant(rows)).numpy()
         else:
             yield variable, rows.reshape(variable.shape)
 
@@ -253,7 +254,7 @@ def array_of(entry: Entry) -> np.ndarray:
     return np.concatenate(arrays).reshape(entry.shape)
 
 
-def _rows(variable):
+def _rows(variable) -> Any:
     if isinstance(variable, BlockedMatrix):
         return plain(_rows(variable.variable)).numpy()
     return keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))

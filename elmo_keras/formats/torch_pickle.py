@@ -9,7 +9,7 @@ import io
 import math
 import pickle
 import zipfile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,7 +137,10 @@ class _Names(dict):
 
 
 # The one in Python: the one in C makes room for as many objects as the file asks for.
-class _Unpickler(pickle._Unpickler):
+_Pickle: Any = pickle._Unpickler
+
+
+class _Unpickler(_Pickle):
     def find_class(self, module, name):
         if (module, name) in _ALLOWED:
             return _ALLOWED[module, name]
@@ -169,7 +172,7 @@ class _Unpickler(pickle._Unpickler):
     def _refuse(self):
         raise ValueError("It holds a set or a bytearray, which no tensor needs.")
 
-    dispatch = pickle._Unpickler.dispatch | {
+    dispatch = _Pickle.dispatch | {
         pickle.BUILD[0]: _skip_state,
         pickle.EMPTY_DICT[0]: _no_names,
         pickle.DICT[0]: _names,
