@@ -28,8 +28,8 @@ def write_part(
     header = np.lib.format.header_data_from_array_1_0(values)
     with parts.writing(index) as file:
         np.lib.format.write_array_header_1_0(file, header)
-        file.write(values)
-        file.write(json.dumps(metadata | {"crc32": zlib.crc32(values)}).encode())
+        file.write(values.data)
+        file.write(json.dumps(metadata | {"crc32": zlib.crc32(values.data)}).encode())
 
 
 def read_metadata(path: Path) -> dict[str, Any] | None:
@@ -56,7 +56,7 @@ def _read(path, *, whole=True):
     with path.open("rb") as file:
         file.seek(values.offset + values.nbytes)
         metadata = json.loads(file.read())
-    if whole and zlib.crc32(values) != metadata["crc32"]:
+    if whole and zlib.crc32(values.data) != metadata["crc32"]:
         raise ValueError(
             f"{path} was damaged after it was written. The same command computes it "
             "again."

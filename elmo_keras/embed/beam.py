@@ -5,7 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
-from apache_beam.ml.inference.base import ModelHandler, PredictionResult
+from apache_beam.ml.inference.base import (  # pyright: ignore[reportMissingImports]
+    ModelHandler,
+    PredictionResult,
+)
 
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.engines.engine import check_types

@@ -118,7 +118,8 @@ def embed(
         raise ValueError("--shard works without --engine; Ray divides the text itself.")
     if layers != "mix" and (mix or gamma is not None):
         raise ValueError("--mix and --gamma work only with --layers mix.")
-    if (model is None) != (None not in (options, weights)):
+    source = model or options
+    if source is None or (model is None) != (None not in (options, weights)):
         raise ValueError("Give --model, or --options and --weights.")
     with contextlib.ExitStack() as files:
         # Opened before the model is read: a missing file is reported at once, and the
@@ -134,7 +135,6 @@ def embed(
                 output, read, shard=shard, pooling=pooling, overwrite=overwrite
             )
         # A published model is downloaded while Ctrl-C still ends the command at once.
-        source = model or options
         local_files(source, weights)
         if not uses_litert(source, arithmetic):
             import_tensorflow()
@@ -156,7 +156,7 @@ def embed(
                     )
                     summary = write_vectors(
                         embedder,
-                        *paths,
+                        paths[0],
                         output,
                         shard=shard,
                         forget_sentences=forget_sentences,

@@ -229,7 +229,7 @@ def _join_parts(
         summary.texts_left_out = texts and index is None
         write_hdf5(parts.whole, batches, metadata=metadata, sentence_to_index=index)
     elif is_npy(parts.output):
-        shape = (summary.sentences, *engine.shape)
+        shape = summary.sentences, *(n or 0 for n in engine.shape)
         write_npy(parts.whole, batches, shape=shape, dtype=engine.dtype, step=step)
     else:
         from elmo_keras.embed.writers.parquet import Row, Rows
@@ -259,8 +259,8 @@ class _Lines:
         for i, (line, _) in enumerate(self._rows):
             sentence, other = divmod(i - self._first, self._step)
             if not other:
-                self._texts[sentence] = line
-                yield line.split()
+                self._texts[sentence] = line  # pyright: ignore[reportArgumentType]
+                yield line.split()  # pyright: ignore[reportAttributeAccessIssue]
 
     def share(self, n_sentences: int) -> float | None:
         return self._rows.share(n_sentences * self._step)

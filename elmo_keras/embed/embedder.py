@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -201,7 +201,7 @@ class Embedder:
         sentences = plain(sentences)
         if isinstance(sentences, (str, bytes)):
             sentences = [sentences]
-        n_sentences = len(sentences) if hasattr(sentences, "__len__") else None
+        n_sentences = len(sentences) if isinstance(sentences, Sized) else None
         tokens = tokens_of_sentences(sentences, self._settings["tokenizer"])
         with Progress(disable=not progress) as bar:
             for array in in_turn(self._computed(tokens, n_sentences, bar)):
@@ -230,7 +230,7 @@ class Embedder:
         for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):
             table, word_ids, n_new = words.encode(chunk)
             lengths = np.array([len(ids) for ids in word_ids])
-            for indices in balanced_batches(lengths, n_tokens):
+            for indices in balanced_batches(lengths.tolist(), n_tokens):
                 yield Batch(
                     sentences=[first + i for i in indices],
                     lengths=lengths[indices] - N_BOUNDARIES,
@@ -258,7 +258,7 @@ class Embedder:
     @property
     def elmo(self) -> "Elmo":
         """The layer that computes the vectors; LiteRT has none."""
-        return self.engine.elmo
+        return self.engine.elmo  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def dim(self) -> int:
@@ -378,7 +378,8 @@ class Embedder:
     def __setstate__(self, state):
         self._settings = state["settings"]
         self._expected, self._fingerprint = state["fingerprint"], None
-        self._engine, self._lock = None, threading.RLock()
+        self._engine: Any = None
+        self._lock = threading.RLock()
 
 
 def uses_litert(model: Any, arithmetic: str | None) -> bool:

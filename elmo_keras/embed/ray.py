@@ -1,5 +1,7 @@
 """ELMo vectors by workers of Ray; needs `pip install 'elmo-keras[ray]'`."""
 
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+
 import contextlib
 import functools
 import itertools
@@ -90,12 +92,9 @@ class BatchEmbedder:
 
     def _with_columns(self, table):
         sentences = self._sentences(table.column_names, table)
-        fields = [self._rows.schema.field(name) for name in self._rows.names]
-        columns = [pa.array([], field.type) for field in fields]
-        if sentences:
-            columns = self._rows.columns(list(self._embedder.stream(sentences)))
-        for field, column in zip(fields, columns):
-            table = table.append_column(field, column)
+        columns = self._rows.columns(list(self._embedder.stream(sentences)))
+        for name, column in zip(self._rows.names, columns):
+            table = table.append_column(self._rows.schema.field(name), column)
         return table
 
     def _arrays(self, batch):
@@ -131,7 +130,8 @@ def worker_embedder(model: str | Path, **settings: Any) -> Embedder:
     assigned = context.get_assigned_resources()
     n_threads = max(1, int(assigned.get("CPU", 1)))
     if uses_litert(model, settings.get("arithmetic")):
-        return Embedder(model, **{"threads": min(2, n_threads)} | settings)
+        settings.setdefault("threads", min(2, n_threads))
+        return Embedder(model, **settings)
     import tensorflow as tf  # LiteRT does without it
 
     with contextlib.suppress(RuntimeError):  # TensorFlow computes already
@@ -162,18 +162,18 @@ def embed_on_ray(
 ) -> Summary:
     """Writes the vectors of all sentences of many files, by workers of a Ray cluster.
 
-    The corpus is divided into pieces; each becomes a file `part-NNNNNNN.parquet`, see
-    `writers.parquet.Rows` for its columns. Files and rows are in the order of the corpus.
-    The parts grow in the folder `OUTPUT.unfinished`, which becomes OUTPUT when all are
-    there. If a call is stopped or killed, the same call resumes with the parts that
-    are missing. Each part is a task of Ray, which runs again if its process ends.
+    The corpus is divided into parts, `part-NNNNNNN.parquet`, with the columns of
+    `writers.parquet.Rows`; files and rows are in the order of the corpus. Each part is a
+    task of Ray, which runs again if its process ends. The parts grow in the folder
+    `OUTPUT.unfinished`, which becomes OUTPUT when all are there. If a call is stopped or
+    killed, the same call resumes with the parts that are missing.
 
     This process reads the inputs; the workers read the model, and write. All need
     the folder of the output under the same path.
 
     Args:
-        model: a model that `Elmo.from_pretrained` reads. A published one is downloaded
-            to this machine. The workers read it from the same path.
+        model: a model that `Embedder` reads, under the same path for all workers. A
+            published one is downloaded to this machine.
         inputs: files or patterns of files: text or Parquet, see `text_rows.TextRows`.
         output: a folder, which may be missing or empty.
         text_column, id_column: see `text_rows.TextRows`. With an `id_column`, `id`
@@ -192,12 +192,11 @@ def embed_on_ray(
         ValueError: an argument, an input or a model is not what it should be; the
             output exists or can't be written; or an unfinished one is of another call.
         OSError: a file can't be read or written.
-        CommandFailed: the processes of a part end again and again. Finished parts are
-            kept always.
+        CommandFailed: the processes of a part end again and again.
     """
     output = Path(output)
     inputs = [inputs] if isinstance(inputs, (str, Path)) else inputs
-    paths = text_files(map(str, inputs))
+    paths = text_files([str(path) for path in inputs])
     check_output_folder(output, paths, overwrite=overwrite)
     model, weights = local_files(model, settings.pop("weights", None))
     weights = weights and absolute(weights)
@@ -220,12 +219,12 @@ def embed_on_ray(
             max_retries=MAX_RETRIES,
         )
         settings |= {"texts": not forget_sentences}
-        metadata, task = None, remote(describe_vectors).remote(**settings)
-        while metadata is None and not stop():
+        task, done = remote(describe_vectors).remote(**settings), []
+        while not done:
+            if stop():
+                return summary
             done, _ = ray.wait([task], timeout=BETWEEN_CHECKS)
-            metadata = _result(task) if done else None
-        if metadata is None:
-            return summary
+        metadata = _result(task)
         parts.open(metadata | job | {"piece_bytes": part_bytes}, overwrite=overwrite)
         start, n_parts = time.perf_counter(), 0
         write = functools.partial(
@@ -338,7 +337,9 @@ def write_part(
     }
     with parts.writing(piece.index) as file:
         rows.write(
-            file, itertools.starmap(Row, sentences), {PIECE: json.dumps(metadata)}
+            file,
+            itertools.starmap(Row, sentences),
+            {PIECE: json.dumps(metadata).encode()},
         )
         parts.check_open(job)
     return metadata
@@ -370,7 +371,9 @@ def connected(address: str | None) -> Iterator[None]:
 def _connect(address):
     local = {}
     if address == LOCAL:
-        affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))
+        affinity = getattr(
+            os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1)
+        )
         local = {
             "num_cpus": len(affinity(0)),
             "include_dashboard": False,

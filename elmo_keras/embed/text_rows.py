@@ -69,7 +69,7 @@ class TextRows:
         self._paths, self._only_lines, self._n_read = paths, only_lines, 0
         self.text_column, self._id_column = text_column or "text", id_column
         self._column_of_parquet = text_column or id_column
-        self._columns = [self.text_column] + [id_column] * (id_column is not None)
+        self._columns = [self.text_column, *([id_column] if id_column else [])]
         stats = [path.stat() for path in paths]
         regular = all(stat.S_ISREG(one.st_mode) for one in stats)
         self._sizes = [one.st_size for one in stats]

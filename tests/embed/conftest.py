@@ -4,10 +4,22 @@ import functools
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 
 from elmo_keras import Elmo, Embedder
 from elmo_keras.embed.corpus import default_pooling, write_vectors
 from elmo_keras.embed.outputs import check_output
+
+
+@pytest.fixture(scope="module")
+def graphs_as_they_were_traced():
+    """Optimising a graph takes longer than running it on a few sentences.
+
+    Only optimised graphs give a word the same bits in any batch.
+    """
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    yield
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
 
 
 @pytest.fixture(scope="session")

@@ -152,12 +152,12 @@ def test_words_that_left_the_cache_are_computed_again(
     summary = embed(
         source,
         tmp_path / "out.hdf5",
-        layers="all",
+        layers=0,
         tokens_at_once=10,
         cache_bytes=1,
     )
     assert summary.words > 69
-    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
+    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), [h[0] for h in expected])
 
 
 @pytest.mark.parametrize("ending", ["hdf5", "npy", "parquet"])
@@ -177,14 +177,13 @@ def test_shards_are_read_as_one(embed, expected, source, tmp_path, ending):
 
 def test_gzip_and_pipes_are_read(embed, lines, expected, tmp_path):
     (tmp_path / "text.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    embed(tmp_path / "text.gz", tmp_path / "out.hdf5", layers="all")
-    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
+    embed(tmp_path / "text.gz", tmp_path / "out.hdf5", layers="top")
+    tops = [h[-1] for h in expected]
+    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), tops)
     with subprocess.Popen(["cat", tmp_path / "text.gz"], stdout=subprocess.PIPE) as cat:
         pipe = f"/dev/fd/{cat.stdout.fileno()}"
         embed(pipe, tmp_path / "piped.hdf5", layers="top")
-    assert_all_close(
-        read_embeddings(tmp_path / "piped.hdf5"), [h[-1] for h in expected]
-    )
+    assert_all_close(read_embeddings(tmp_path / "piped.hdf5"), tops)
 
 
 def test_a_model_with_a_dictionary_knows_its_own_boundaries(lines, source, tmp_path):

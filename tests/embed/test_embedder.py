@@ -18,6 +18,8 @@ from elmo_keras.formats.model_directory import save_model
 from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.usefixtures("graphs_as_they_were_traced")
+
 SENTENCES = [
     "Rivers bend .",
     ["two tokens", "한국어"],

@@ -84,14 +84,12 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     assert tree(folder) == before
 
 
-def test_files_of_options_and_a_mix_are_inputs_too(model, monkeypatch, capsys):
+def test_files_of_options_and_weights_are_inputs_too(model, monkeypatch, capsys):
     monkeypatch.setattr(Elmo, "from_pretrained", None)
-    Path("mix.npy").write_text('{"scalars": [1, 2, 3]}')
     published = ["--options", "model/options.json", "--weights", "model/weights.hdf5"]
-    for output in ("model/weights.hdf5", "mix.npy"):
-        arguments = ["text.txt", output, *published, "--mix", "mix.npy", "--overwrite"]
-        assert command("embed")(arguments) == 2
-        assert f"The output {output} is an input" in capsys.readouterr().err
+    arguments = ["text.txt", "model/weights.hdf5", *published, "--overwrite"]
+    assert command("embed")(arguments) == 2
+    assert "The output model/weights.hdf5 is an input" in capsys.readouterr().err
 
 
 def test_an_output_in_the_folder_of_the_model_is_fine(elmo, model, monkeypatch):

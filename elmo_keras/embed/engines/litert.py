@@ -1,6 +1,6 @@
 """The vectors of sentences by LiteRT, without TensorFlow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -47,11 +47,12 @@ class LiteRTEngine(Engine):
             return _weighted_sum(layers, equal)[None]
         if self.layers == "mix":
             return self.apply_mix(layers)[None]
-        return layers[[-1 if self.layers == "top" else self.layers]]
+        index = -1 if isinstance(self.layers, str) else self.layers  # "top"
+        return layers[index][None]
 
-    def apply_mix(self, layers: Sequence[np.ndarray]) -> np.ndarray:
+    def apply_mix(self, layers: Iterable[np.ndarray]) -> np.ndarray:
         if self.mix["layer_norm"]:
-            layers = [_normalize(h) for h in layers]
+            layers = map(_normalize, layers)
         weights = np.float32(self.mix["mix"]) * np.float32(self.mix["gamma"])
         with np.errstate(over="ignore"):  # `embed` refuses what is infinite
             return _weighted_sum(layers, weights)
@@ -69,8 +70,9 @@ def _softmax(mix, n_layers):
 
 
 def _weighted_sum(layers, weights):
-    result = weights[0] * layers[0]
-    for weight, layer in zip(weights[1:], layers[1:]):
+    first, *others = layers
+    result = weights[0] * first
+    for weight, layer in zip(weights[1:], others):
         result += weight * layer
     return result
 

@@ -53,8 +53,8 @@ class TensorFlowEngine(Engine):
 
     def compute(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         check_process()
-        lengths = tf.constant(lengths.astype(np.int32))
-        layers = [h.numpy() for h in self._layers(tf.constant(x), lengths)]
+        n_tokens = tf.constant(lengths.astype(np.int32))
+        layers = [h.numpy() for h in self._layers(tf.constant(x), n_tokens)]
         return np.stack(layers) if len(layers) > 1 else layers[0][None]
 
     def _word_vectors(self, words):
@@ -70,7 +70,7 @@ class TensorFlowEngine(Engine):
         if self.layers == "average":
             layers = [tf.add_n(layers) / len(layers)]
         elif self.layers not in ("all", "mix"):
-            layers = [layers[-1 if self.layers == "top" else self.layers]]
+            layers = [layers[-1 if isinstance(self.layers, str) else self.layers]]
         return [tf.cast(h, tf.float32 if self.pooling else self.dtype) for h in layers]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import h5py
 import numpy as np
-from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
+from h5py import h5d, h5f, h5fd, h5p, h5s, h5t  # pyright: ignore
 
 from elmo_keras.embed.writers.npy import Batches
 
@@ -120,7 +120,7 @@ class Hdf5Reader:
             raise ValueError(f"{path} should be an HDF5 file. {error}") from error
         self.attributes = dict(self._file.attrs)
         others = SENTENCE_TO_INDEX in self._file
-        self._length = self.attributes.get(N_SENTENCES, len(self._file) - others)
+        self._length: Any = self.attributes.get(N_SENTENCES, len(self._file) - others)
 
     def __len__(self) -> int:
         return int(self._length)

@@ -11,21 +11,23 @@ Batches = Iterable[tuple[Sequence[int], Sequence[np.ndarray]]]
 
 
 def write_npy(
-    path: Path, batches: Batches, *, shape: Sequence[int], dtype: str, step: int = 1
+    path: Path,
+    batches: Batches,
+    *,
+    shape: Sequence[int],
+    dtype: str,
+    step: int = 1,
 ) -> None:
-    dtype = np.dtype(dtype)
-    header = {
-        "descr": np.lib.format.dtype_to_descr(dtype),
-        "fortran_order": False,
-        "shape": tuple(shape),
-    }
+    """Writes a vector of each sentence; the sentences are 0, `step`, 2 · `step`, …"""
+    dim = shape[1:]
     with path.open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        start, row_bytes = file.tell(), dtype.itemsize * int(np.prod(shape[1:]))
+        header = {"descr": np.dtype(dtype).str, "fortran_order": False}
+        np.lib.format.write_array_header_1_0(file, header | {"shape": tuple(shape)})
+        start, row_bytes = file.tell(), np.zeros(dim, dtype).nbytes
         for sentences, vectors in batches:
             for sentence, array in zip(sentences, vectors, strict=True):
                 file.seek(start + sentence // step * row_bytes)
-                file.write(np.ascontiguousarray(array, dtype))
+                file.write(np.ascontiguousarray(array, dtype).data)
         file.flush()
         os.fsync(file.fileno())
 

@@ -50,7 +50,7 @@ class Rows:
         metadata: dict[str, Any],
         ids: str | None = None,
     ):
-        self.dim, self.of_tokens = shape[-1], None in shape
+        self.dim, self.of_tokens = int(shape[-1] or 0), None in shape
         n_layers = shape[0] if len(shape) == 2 + self.of_tokens else None
         one = "vectors" if self.of_tokens else "vector"
         self.names = [f"layer_{i}" for i in range(n_layers)] if n_layers else [one]
@@ -63,15 +63,17 @@ class Rows:
         self.schema = pa.schema(fields, {METADATA: json.dumps(metadata).encode()})
 
     def columns(self, vectors: Sequence[np.ndarray]) -> list[pa.Array]:
-        """The columns of vectors, those of `names`; there is one sentence or more."""
-        layers = zip(*vectors) if len(self.names) > 1 else [vectors]
-        return [self._column(list(arrays)) for arrays in layers]
+        """The columns of vectors, those of `names`."""
+        if len(self.names) == 1:
+            return [self._column(vectors)]
+        return [self._column([h[i] for h in vectors]) for i in range(len(self.names))]
 
     def _column(self, arrays):
         column = self.schema.field(self.names[0]).type
         vector = column.value_type if self.of_tokens else column
         rows = [np.reshape(array, (-1, self.dim)) for array in arrays]
-        numbers = pa.array(np.concatenate(rows).reshape(-1), vector.value_type)
+        numbers = np.concatenate([np.empty((0, self.dim), np.float16), *rows])
+        numbers = pa.array(numbers.reshape(-1), vector.value_type)
         values = pa.FixedSizeListArray.from_arrays(numbers, type=vector)
         if not self.of_tokens:
             return values
@@ -90,9 +92,9 @@ class Rows:
         with pq.ParquetWriter(
             file,
             schema,
-            compression={TEXT: "zstd"},
+            compression={TEXT: "zstd"},  # pyright: ignore[reportArgumentType]
             use_dictionary=False,
-            write_statistics=[ID],
+            write_statistics=[ID],  # pyright: ignore[reportArgumentType]
         ) as writer:
             for group in _groups(sentences):
                 vectors, indices, texts, ids = map(list, zip(*group))
@@ -158,7 +160,7 @@ class ParquetRows:
         self._groups = [(*f, i) for f in files for i in range(f[1].num_row_groups)]
         lengths = [f.metadata.row_group(i).num_rows for _, f, i in self._groups]
         self._ends = np.cumsum(lengths, dtype=int)
-        self._kept = None, None
+        self._kept: tuple[Any, Any] = None, None
 
     def __len__(self) -> int:
         return sum(file.metadata.num_rows for file in self._files)
