@@ -23,6 +23,7 @@ from elmo_keras.export.version_directory import (
     describe,
     write_version,
 )
+from elmo_keras.export.version_paths import new_version
 from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
 from elmo_keras.tasks.layers.task_model import TaskModel
@@ -61,25 +62,21 @@ def export_task(
     """
     check_text_options(tokenizer, normalization, input_name)
     check_task(model, tokenizer, normalization, input_name)
-
-    def make():
-        root = tf.train.Checkpoint()
-        root.variables = [weight.value for weight in model.weights]
-        with without_tables(model.token_vectors):
-            split = splitter(tokenizer, normalization)
-            signatures = task_signatures(model, split, input_name)
-        name = WORDS if isinstance(model, QuestionAnswering) else tokenizer
-        elmo = model.token_vectors.elmo
-        metadata = {
-            "task_model": type(model).__name__,
-            **describe(elmo, signatures, name, normalization),
-        }
-        for key in ("tags", "labels"):
-            if hasattr(model, key):
-                metadata[key] = list(getattr(model, key))
-        return root, signatures, metadata
-
-    return write_version(output, version, make, warmup=warmup)
+    new_version(Path(output), version)
+    root, elmo = tf.train.Checkpoint(), model.token_vectors.elmo
+    root.variables = [weight.value for weight in model.weights]
+    with without_tables(model.token_vectors):
+        split = splitter(tokenizer, normalization)
+        signatures = task_signatures(model, split, input_name)
+    name = WORDS if isinstance(model, QuestionAnswering) else tokenizer
+    metadata = {
+        "task_model": type(model).__name__,
+        **describe(elmo, signatures, name, normalization),
+    }
+    for key in ("tags", "labels"):
+        if hasattr(model, key):
+            metadata[key] = list(getattr(model, key))
+    return write_version(output, version, root, signatures, metadata, warmup=warmup)
 
 
 def check_task(

@@ -5,7 +5,7 @@ import json
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -88,34 +88,32 @@ def export_elmo(
             f"mixes. Received: {representation}"
         )
 
-    def make():
-        root, signatures, mix = make_saved_model(
-            elmo,
-            representation=representation,
-            trainable=trainable,
-            dtype=dtype,
-            tokenizer=tokenizer,
-            normalization=normalization,
-            as_dict=as_dict,
-            input_name=input_name,
-        )
-        metadata = {
-            **describe(elmo, signatures, tokenizer, normalization),
-            "mix": {
-                "layers": mix.layer_choice,
-                "layer_weights": np.array(mix.layer_weights()).tolist(),
-                "gamma": float(mix.gamma),
-                "layer_norm": elmo.layer_norm,
-                "l2": elmo.l2,
-                "dropout": elmo.dropout,
-            },
-            "trainable": trainable,
-            "dtype": dtype,
-            "as_dict": as_dict,
-        }
-        return root, signatures, metadata
-
-    return write_version(output, version, make, warmup=warmup)
+    new_version(Path(output), version)
+    root, signatures, mix = make_saved_model(
+        elmo,
+        representation=representation,
+        trainable=trainable,
+        dtype=dtype,
+        tokenizer=tokenizer,
+        normalization=normalization,
+        as_dict=as_dict,
+        input_name=input_name,
+    )
+    metadata = {
+        **describe(elmo, signatures, tokenizer, normalization),
+        "mix": {
+            "layers": mix.layer_choice,
+            "layer_weights": np.array(mix.layer_weights()).tolist(),
+            "gamma": float(mix.gamma),
+            "layer_norm": elmo.layer_norm,
+            "l2": elmo.l2,
+            "dropout": elmo.dropout,
+        },
+        "trainable": trainable,
+        "dtype": dtype,
+        "as_dict": as_dict,
+    }
+    return write_version(output, version, root, signatures, metadata, warmup=warmup)
 
 
 def check_choice(name: str, value: object, choices: tuple) -> None:
@@ -134,20 +132,17 @@ def check_text_options(
 def write_version(
     output: str | Path,
     version: int | None,
-    make: Callable[[], tuple[tf.train.Checkpoint, dict, dict]],
+    root: tf.train.Checkpoint,
+    signatures: dict,
+    metadata: dict[str, Any],
     *,
     warmup: bool,
 ) -> Path:
-    """Writes the files of a version into a folder that is renamed when it is complete.
-
-    `make` returns the object to save, its signatures, and their metadata.
-    """
+    """Writes the files of a version into a folder that is renamed when it is complete."""
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
-    new_version(output, version)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=output) as temporary:
         folder = Path(temporary) / "version"
-        root, signatures, metadata = make()
         tf.saved_model.save(root, folder, signatures=signatures)
         edit_saved_model(folder, signatures)
         (folder / EXTRA).mkdir()

@@ -21,9 +21,9 @@ _NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
 def new_version(output: Path, version: int | None) -> Path:
     """The path of a version that is to be written, which does not exist yet."""
     if version is None:
-        found = [_NUMBERED.fullmatch(path.name) for path in output.glob("*")]
-        numbers = [int(number[1] or number[2]) for number in found if number]
-        version = max((n for n in numbers if n <= MAX_VERSION), default=0) + 1
+        matches = [_NUMBERED.fullmatch(path.name) for path in output.glob("*")]
+        existing = [int(match[1] or match[2]) for match in matches if match]
+        version = max((v for v in existing if v <= MAX_VERSION), default=0) + 1
     if version > MAX_VERSION:
         raise ValueError(
             f"A version should be at most {MAX_VERSION}, the largest number that "

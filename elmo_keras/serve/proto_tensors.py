@@ -50,16 +50,16 @@ def decode(name: str, proto: TensorProto, spec: tf.TensorSpec) -> np.ndarray:
         raise invalid(f"`{name}` should have a shape. Received: an unknown rank")
     shape = [dim.size for dim in proto.tensor_shape.dim]
     check_shape(name, shape, spec)
-    n, given = math.prod(shape), len(proto.tensor_content)
-    if given:
+    n, n_bytes = math.prod(shape), len(proto.tensor_content)
+    if n_bytes:
         size = 0 if spec.dtype == tf.string else n * spec.dtype.size
-        if given != size:
+        if n_bytes != size:
             raise invalid(
                 f"`{name}` should have {size} bytes of `tensor_content`. Received: "
-                f"{given}"
+                f"{n_bytes}"
             )
         return tf.make_ndarray(proto)
-    given = len(getattr(proto, _VALUES[spec.dtype]))
-    if given != n and not 0 < given < n <= MAX_REPEATED:
-        raise invalid(f"`{name}` should have {n} values. Received: {given}")
+    n_values = len(getattr(proto, _VALUES[spec.dtype]))
+    if n_values != n and not 0 < n_values < n <= MAX_REPEATED:
+        raise invalid(f"`{name}` should have {n} values. Received: {n_values}")
     return tf.make_ndarray(proto)

@@ -227,7 +227,7 @@ def test_the_graph_has_no_tables_and_its_description_names_the_tags(exported):
     model, _, version = exported("entities")
     content = (version / "saved_model.pb").read_bytes()
     assert b"HashTable" not in content and b"PyFunc" not in content
-    assert type(model.token_vectors.word_numbers).__name__ == "StringLookup"  # again
+    assert type(model.token_vectors.word_ids).__name__ == "StringLookup"  # again
     info = read_metadata(version)
     assert (info["task_model"], info["tags"]) == ("Tagger", BIO)
     assert info["needs"] == [] and info["tokenizer"] == "spaces"
