@@ -338,13 +338,13 @@ class Embedder:
                 pooling=settings["pooling"],
             )
         from elmo_keras.embed.engines.litert import LiteRTEngine
-        from elmo_keras.lite.cache import converted
+        from elmo_keras.lite.cache import convert_once
 
         is_file = Path(model).suffix == LITE
         if is_file and weights:
             raise ValueError(f"{model} holds its weights. Leave out {weights}.")
         engine = LiteRTEngine(
-            Path(model) if is_file else converted(model, weights),
+            Path(model) if is_file else convert_once(model, weights),
             settings["layers"],
             mix=settings["mix"],
             gamma=settings["gamma"],

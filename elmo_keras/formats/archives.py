@@ -122,7 +122,7 @@ class Archive:
 
     def _blocks(self, name):
         size, message = self.sizes[name], f"{name} in {self.path} can't be read."
-        with _errors_named(message), self._open(name) as file:
+        with _naming_errors(message), self._open(name) as file:
             while size:
                 block = file.read(min(size, _BLOCK))
                 if not block:
@@ -153,7 +153,7 @@ def _tar_opener(path):
 def open_archive(path: Path) -> Iterator[Archive]:
     """The files of a zip or a tar that is sound and would not fill the disk."""
     with contextlib.ExitStack() as stack:
-        with _errors_named(f"{path} should be a complete zip or tar."):
+        with _naming_errors(f"{path} should be a complete zip or tar."):
             opener = _open_tar if _tar_opener(path) else _open_zip
             archive = stack.enter_context(opener(path))
         yield archive
@@ -233,7 +233,7 @@ def _check_count(count):
 
 
 @contextlib.contextmanager
-def _errors_named(message):
+def _naming_errors(message):
     try:
         yield
     except Exception as error:  # damaged content raises all kinds

@@ -24,7 +24,7 @@ from pyfive.dataobjects import DataObjects
 from pyfive.misc_low_level import GlobalHeap, SuperBlock
 from pyfive.p5t import P5EnumType, P5FloatType, P5IntegerType, P5VlenStringType
 
-from elmo_keras.formats.packed import unpacked
+from elmo_keras.formats.packed import join_scales
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DATATYPE, _EXTERNAL = 3, 7  # types of messages in the header of an object
@@ -68,7 +68,7 @@ class Hdf5File:
         structures.start_object()
         root = SuperBlock(structures, 0).offset_to_dataobjects
         self._root = DataObjects(structures, root)
-        self.datasets = unpacked(_datasets(self._data, structures, root))
+        self.datasets = join_scales(_datasets(self._data, structures, root))
 
     def text_attribute(self, name: str) -> str | None:
         """The attribute of a name; None if there is none that is a text."""
@@ -108,9 +108,9 @@ def _without_user_block(data):
 class _Structures:
     """The bytes of a file as a stream for pyfive, which reads a limited number of them."""
 
-    def __init__(self, data: memoryview, most: int = _MAX_STRUCTURES):
+    def __init__(self, data: memoryview, limit: int = _MAX_STRUCTURES):
         self._data, self._position = data, 0
-        self._left_of_object = self._left = most
+        self._left_of_object = self._left = limit
 
     def start_object(self) -> None:
         self._left_of_object = _MAX_STRUCTURE

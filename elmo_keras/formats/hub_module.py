@@ -56,10 +56,10 @@ def _scope(variables, folder):
     """What the names of the biLM's variables start with, such as `module/bilm/`."""
     embeddings = [name for name in variables if name.endswith(_CHARACTERS)]
     if len(embeddings) != 1:
-        some = ", ".join(sorted(variables)[:3])
+        names = ", ".join(sorted(variables)[:3])
         raise ValueError(
             f"{folder} should be a TF 1 Hub module of ELMo, with one variable "
-            f"…{_CHARACTERS}. Found {len(variables)} variables: {shortened(some)}, …. Of "
+            f"…{_CHARACTERS}. Found {len(variables)} variables: {shortened(names)}, …. Of "
             "another SavedModel, give the model that it was made from."
         )
     return embeddings[0].removesuffix("char_embed")

@@ -36,8 +36,8 @@ def read_layout(folder: Path, *, prefer_checkpoint: bool = False) -> ModelFiles:
 
 def read_model_directory(folder: Path) -> ModelFiles:
     """A model directory of this package, or options and HDF5 weights of any names."""
-    options = read_options(_required(folder, OPTIONS, f"*{OPTIONS}"))
-    weights = _required(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
+    options = read_options(_require(folder, OPTIONS, f"*{OPTIONS}"))
+    weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
     dictionary = read_dictionary(folder, options) if has_dictionary(options) else None
     config, mix = ElmoConfig.from_options(options, dictionary), folder / MIX
     return ModelFiles(
@@ -98,7 +98,7 @@ def _only(folder, name, pattern, but=None):
     return paths[0] if paths else None
 
 
-def _required(folder, name, pattern, but=None):
+def _require(folder, name, pattern, but=None):
     path = _only(folder, name, pattern, but)
     if path is None:
         names = sorted(path.name for path in folder.iterdir())

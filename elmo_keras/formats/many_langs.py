@@ -122,25 +122,25 @@ def _read_dic(path, n_ids):
     """
     ids: dict[str, int] = {}
     lines = read_text(path).removesuffix("\n").split("\n")
-    for number, line in enumerate(lines, 1):
+    for i, line in enumerate(lines, 1):
         parts = line.strip().split("\t")
         if len(parts) == 1:
             parts.insert(0, _SPACE)
         if len(parts) != 2 or not (parts[1].isascii() and parts[1].isdigit()):
             raise ValueError(
-                f"{path}, line {number}, should be a key, a tab and an id. Received: {line[:80]!r}"
+                f"{path}, line {i}, should be a key, a tab and an id. Received: {line[:80]!r}"
             )
         ids[parts[0]] = int(parts[1][:18])
         if ids[parts[0]] >= n_ids:
             raise ValueError(
-                f"{path}, line {number}, should have an id below {n_ids}, the number of vectors in "
+                f"{path}, line {i}, should have an id below {n_ids}, the number of vectors in "
                 f"token_embedder.pkl. Received: {ids[parts[0]]}"
             )
     if len(set(ids.values())) < len(ids):
         raise ValueError(f"{path} should have one id for each key. Some share one.")
     keys = [""] * n_ids
-    for key, i in ids.items():
-        keys[i] = key
+    for key, j in ids.items():
+        keys[j] = key
     return "\n".join(keys)
 
 

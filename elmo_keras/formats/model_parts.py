@@ -24,8 +24,8 @@ def parts_of_model(model: str | Path) -> list[Path]:
     if model.is_dir():
         if (model / OPTIONS).exists() and (model / WEIGHTS).exists():
             parts = [model / part for part in PARTS]
-            found = {path for pattern in OF_SOFTMAX for path in model.glob(pattern)}
-            return parts + sorted(found - {*parts})
+            others = {path for pattern in OF_SOFTMAX for path in model.glob(pattern)}
+            return parts + sorted(others - {*parts})
         return [path for pattern in OF_OTHERS for path in model.glob(pattern)]
     if model.exists():
         return [model]

@@ -50,14 +50,15 @@ class PackedArray:
         return (wide * scales.astype(np.float32)).reshape(values.shape)
 
 
-def unpacked(datasets: Mapping[str, Any]) -> dict[str, Any]:
+def join_scales(datasets: Mapping[str, Any]) -> dict[str, Any]:
     """The datasets of a file by name; packed ones are unpacked when they are read."""
-    found = {n: d for n, d in datasets.items() if not n.startswith(SCALES)}
-    for name in datasets.keys() - found.keys():
-        packed = name.removeprefix(SCALES)
-        if packed in found:
-            found[packed] = PackedArray(found[packed], datasets[name])
-    return found
+    return {
+        name: PackedArray(dataset, datasets[SCALES + name])
+        if SCALES + name in datasets
+        else dataset
+        for name, dataset in datasets.items()
+        if not name.startswith(SCALES)
+    }
 
 
 def write_packed(file: h5py.File, name: str, array: np.ndarray, parts: int) -> None:

@@ -43,8 +43,8 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
             raise ValueError("Its tensors are larger than the file.")
         return arrays
     except Exception as error:  # a damaged pickle raises all kinds
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        reason = f"{kind}{error!s:.300}".removesuffix(".")
+        name_of_type = "" if isinstance(error, ValueError) else type(error).__name__
+        reason = f"{name_of_type} {error!s:.300}".strip().removesuffix(".")
         raise ValueError(
             f"{name} should be a complete dictionary of tensors, saved by torch.save. "
             f"{reason}. Get the file again."
@@ -72,23 +72,23 @@ def _in_zip(content):
 def _in_pickles(content):
     """The same from pickles in a row and the values after them."""
     file = io.BytesIO(content)
-    if [_unpickled(file) for _ in range(2)] != [_MAGIC, _PROTOCOL]:
+    if [_unpickle(file) for _ in range(2)] != [_MAGIC, _PROTOCOL]:
         raise ValueError("It starts with other numbers.")
-    if not _unpickled(file).get("little_endian", True):
+    if not _unpickle(file).get("little_endian", True):
         raise ValueError("Its byte order should be little.")
-    tensors = _unpickled(file)
-    storages, found = _storages(tensors), {}
-    for key in _unpickled(file):
+    tensors = _unpickle(file)
+    storages, values = _storages(tensors), {}
+    for key in _unpickle(file):
         count = int.from_bytes(file.read(8), "little")
         if not isinstance(key, str) or key not in storages:
             raise ValueError("It holds values of no tensor.")
         first, size = file.tell(), count * storages[key].dtype.itemsize
-        found[key] = memoryview(content)[first : first + size]
+        values[key] = memoryview(content)[first : first + size]
         file.seek(first + size)
-    return tensors, found
+    return tensors, values
 
 
-def _unpickled(file):
+def _unpickle(file):
     """The object of the pickle that follows, which is as long as names and shapes are."""
     start = file.tell()
     pickled = io.BytesIO(file.read(_MAX_PICKLE))
@@ -99,8 +99,8 @@ def _unpickled(file):
 
 def _storages(tensors):
     values = tensors.values() if isinstance(tensors, dict) else []
-    found = (value.storage for value in values if isinstance(value, _Tensor))
-    return {storage.key: storage for storage in found}
+    storages = (value.storage for value in values if isinstance(value, _Tensor))
+    return {storage.key: storage for storage in storages}
 
 
 def _array(name, tensor, values):
@@ -151,9 +151,9 @@ class _Unpickler(_Pickle):
         )
 
     def persistent_load(self, pid):
-        kind, dtype, key, _, count, *view = pid
+        tag, dtype, key, _, count, *view = pid
         are_names = isinstance(key, str) and isinstance(dtype, str)
-        is_known = are_names and kind == "storage" and dtype in _DTYPES
+        is_known = are_names and tag == "storage" and dtype in _DTYPES
         if not is_known or view not in ([], [None]) or not _is_size(count):
             raise ValueError("It refers to an unknown storage.")
         return _Storage(key, np.dtype(_DTYPES[dtype]), count)
@@ -182,11 +182,11 @@ class _Unpickler(_Pickle):
     }
 
 
-def _rebuilt(storage, offset, *arguments):
+def _rebuild(storage, offset, *arguments):
     """A tensor, from the arguments of PyTorch's functions that rebuild one."""
     shape, strides = arguments[:2]
-    numbers = (offset, *shape, *strides)
-    if not isinstance(storage, _Storage) or not all(map(_is_size, numbers)):
+    sizes = (offset, *shape, *strides)
+    if not isinstance(storage, _Storage) or not all(map(_is_size, sizes)):
         raise ValueError("A tensor has no storage or no sizes.")
     return _Tensor(storage, offset, tuple(shape), tuple(strides))
 
@@ -197,7 +197,7 @@ def _is_size(value):
 
 _ALLOWED = {
     ("collections", "OrderedDict"): _Names,
-    ("torch._utils", "_rebuild_tensor"): _rebuilt,
-    ("torch._utils", "_rebuild_tensor_v2"): _rebuilt,
+    ("torch._utils", "_rebuild_tensor"): _rebuild,
+    ("torch._utils", "_rebuild_tensor_v2"): _rebuild,
     ("torch._utils", "_rebuild_parameter"): lambda tensor, *_: tensor,
 }

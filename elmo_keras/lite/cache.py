@@ -13,7 +13,7 @@ from elmo_keras.util.files import file_stamp, only_process
 ARITHMETIC = "int8"
 
 
-def converted(model: str | Path, weights: str | Path | None = None) -> Path:
+def convert_once(model: str | Path, weights: str | Path | None = None) -> Path:
     """The path of a model's `.tflite` file, made at the first use and when its files change."""
     options, weights_file = local_files(model, weights)
     parts = [p for p in (options, weights_file) if p is not None]

@@ -126,13 +126,13 @@ class _Direction:
         self._reverse = reverse
         self._model = compile_model(file.graphs["backward" if reverse else "forward"])
         self._steps = {int(rows): s for rows, s in file.metadata["steps"].items()}
-        self._most = max(self._steps)
+        self._max_rows = max(self._steps)
         dim = config.projection_dim
         names = [f"{part}{i}" for i in range(config.n_layers) for part in "hc"]
         sizes = [dim, config.units] * config.n_layers
         # The state before a block and the state after it, by turns.
         self._states = [
-            {name: aligned(self._most, size) for name, size in zip(names, sizes)}
+            {name: aligned(self._max_rows, size) for name, size in zip(names, sizes)}
             for _ in range(2)
         ]
         n_rows = max(rows * max(steps) for rows, steps in self._steps.items())
@@ -144,9 +144,9 @@ class _Direction:
         """Writes the layers `(layers, tokens + 1, dim)` of flat sentences."""
         order = np.argsort(-lengths, kind="stable")
         starts = np.cumsum(lengths) - lengths
-        for first in range(0, len(order), self._most):
-            some = order[first : first + self._most]
-            self._run_rows(x, lengths[some], starts[some], some, result)
+        for first in range(0, len(order), self._max_rows):
+            batch = order[first : first + self._max_rows]
+            self._run_rows(x, lengths[batch], starts[batch], batch, result)
 
     def _run_rows(self, x, lengths, starts, sentences, result):
         n_steps = lengths[0] + 1  # the boundary before the first token, and tokens
@@ -172,12 +172,12 @@ class _Direction:
             steps = next((s for s in self._steps[rows] if s <= left), few)
             last = min(step + steps, n_steps)
             runs, block_x, block_y = self._of_size(rows, steps)
-            count, some = last - step, slice(step, last)
-            block_x[:count, :active] = x[sources[some, :active]]
+            count, block = last - step, slice(step, last)
+            block_x[:count, :active] = x[sources[block, :active]]
             runs[turn]()
             turn = 1 - turn
             for layer, y in zip(result, block_y):
-                layer[targets[some, :active]] = y[:count, :active]
+                layer[targets[block, :active]] = y[:count, :active]
             step = last
 
     def _of_size(self, rows, steps):
@@ -239,23 +239,23 @@ class _Tokens:
         needed = np.minimum(ends + widest, self._characters[-1])
         sizes = np.searchsorted(self._characters, needed)
         for size, characters in enumerate(self._characters):
-            some = np.flatnonzero(sizes == size)
-            for first in range(0, len(some), self._rows[-1]):
-                yield int(characters), some[first : first + self._rows[-1]]
+            words = np.flatnonzero(sizes == size)
+            for first in range(0, len(words), self._rows[-1]):
+                yield int(characters), words[first : first + self._rows[-1]]
 
     def _work(self, model, jobs, ids, result):
         has_words = bool(self._config.word_embedding_dim)
-        for characters, some in jobs:
-            rows = next(r for r in self._rows if r >= len(some))
+        for characters, words in jobs:
+            rows = next(r for r in self._rows if r >= len(words))
             run, arrays = self._of_size(model, rows, characters)
             if has_words:
-                arrays["words"][: len(some)] = self._tables["words"][ids[some, 0] - 1]
+                arrays["words"][: len(words)] = self._tables["words"][ids[words, 0] - 1]
             if characters:
                 columns = slice(has_words, has_words + characters)
-                vectors = self._tables["characters"][ids[some, columns]]
-                arrays["characters"][: len(some)] = vectors
+                vectors = self._tables["characters"][ids[words, columns]]
+                arrays["characters"][: len(words)] = vectors
             run()
-            result[some] = arrays["y"][: len(some)]
+            result[words] = arrays["y"][: len(words)]
 
     def _of_size(self, model, rows, characters):
         bound = self._bound[model]
