@@ -37,15 +37,10 @@ class Request:
         self.rows = len(next(iter(self.inputs.values())))
         self.width = longest(self.inputs, self.servable.tokenizer)
         self.is_long = False
-        # A length beyond its own columns must be refused also beside wider neighbours.
-        lengths = self.inputs.get(LENGTHS, np.zeros([0]))
-        in_range = (lengths >= 0) & (lengths <= n_columns(self.inputs))
-        self.can_share = bool(np.all(in_range))
 
     def fits(self, other: "Request") -> bool:
         return (
-            self.can_share
-            and other.can_share
+            not (self.is_long or other.is_long)
             and self.servable is other.servable
             and self.signature is other.signature
             and self.keys == other.keys
@@ -103,7 +98,6 @@ class Batcher:
                 "in parts."
             )
         request.is_long = tokens > config.long_request_tokens
-        request.can_share = request.can_share and not request.is_long
         maximum = config.max_enqueued_requests
         with self._changed:
             if self._closed:
@@ -177,7 +171,7 @@ class Batcher:
             if request.future.set_running_or_notify_cancel():
                 batch.append(request)
                 rows, width = more, wider
-        return not first.can_share or rows >= config.max_batch_size
+        return first.is_long or rows >= config.max_batch_size
 
     def _answer(self, batch):
         """Computes a batch; if it fails, each request is computed alone."""

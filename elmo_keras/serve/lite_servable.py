@@ -13,7 +13,6 @@ from elmo_keras.embed.engines.litert import LiteRTEngine
 from elmo_keras.embed.word_vectors import WordVectors
 from elmo_keras.export.sentences import INPUT_NAMES
 from elmo_keras.export.version_paths import MODEL_NAME
-from elmo_keras.serve.errors import invalid
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE, Servable
 from elmo_keras.serve.signature import LENGTHS, Arrays, Signature
 
@@ -65,13 +64,8 @@ class LiteServable(Servable):
     ) -> Arrays:
         if "tokens" in inputs:
             tokens, time = inputs["tokens"], inputs["tokens"].shape[1]
-            lengths = inputs[LENGTHS]
-            if lengths.min(initial=0) < 0 or lengths.max(initial=0) > time:
-                raise invalid(
-                    "`sequence_len` should be from 0 to the number of columns of "
-                    f"`tokens`, {time}. Received: {lengths.tolist()}"
-                )
-            sentences = [row[:n].tolist() for row, n in zip(tokens, lengths)]
+            rows = zip(tokens, inputs[LENGTHS])
+            sentences = [row[:n].tolist() for row, n in rows]
         else:
             (texts,) = inputs.values()
             sentences = [[t for t in text.split(b" ") if t] for text in texts]

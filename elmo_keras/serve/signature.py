@@ -67,6 +67,14 @@ class Signature(NamedTuple):
             raise invalid(
                 f"All inputs should have the same batch size. Received: {shapes}"
             )
+        if LENGTHS in arrays and "tokens" in arrays:
+            # Here, because more columns of another request may be joined to these.
+            lengths, n = arrays[LENGTHS], arrays["tokens"].shape[1]
+            if np.any((lengths < 0) | (lengths > n)):
+                raise invalid(
+                    "`sequence_len` should be from 0 to the number of columns of "
+                    f"`tokens`, {n}. Received: {lengths.tolist()}"
+                )
         return arrays
 
 

@@ -144,16 +144,6 @@ def test_a_failing_request_does_not_affect_its_neighbours(batcher, gate):
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
 
 
-@pytest.mark.parametrize("length", [2, -1])
-def test_a_wrong_length_is_refused_even_beside_wider_neighbours(batcher, gate, length):
-    wide = tokens(gate, [[b"a", b"b", b"c"]], [3])
-    wrong = tokens(gate, [[b"d"]], [length])
-    waiting = submit_while_busy(batcher(), gate, wide, wrong)
-    assert waiting[0].result(PATIENCE)["elmo"].shape == (1, 3, 3)
-    with pytest.raises(RequestError):
-        waiting[1].result(PATIENCE)
-
-
 def test_a_full_queue_refuses(batcher, gate):
     full = batcher(max_enqueued_requests=2)
     computed = full.submit(text(gate, b"computed"))
