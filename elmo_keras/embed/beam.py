@@ -109,22 +109,10 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         model_id = self._settings["model"]
         return (PredictionResult(*pair, model_id) for pair in zip(batch, arrays))
 
-    def validate_inference_args(self, inference_args: dict[str, Any] | None) -> None:
-        """Refuses arguments of a call: the handler takes them all."""
-        if inference_args:
-            raise ValueError(
-                "`inference_args` should be empty: give the arguments to "
-                f"ElmoModelHandler. Received: {inference_args}"
-            )
-
     def update_model_path(self, model_path: str | None = None) -> None:
         """Takes another model from now on, for Beam's automatic model refresh."""
         if model_path:
             self._settings["model"] = absolute(model_path)
-
-    def get_metrics_namespace(self) -> str:
-        """The name under which `RunInference` counts."""
-        return "BeamML_Elmo"
 
 
 def n_tokens(example: Any) -> int:

@@ -11,16 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from elmo_keras.embed.array_parts import (
+from elmo_keras.embed.embedder import Batch, Embedder
+from elmo_keras.embed.engines.engine import Engine
+from elmo_keras.embed.outputs import check_output, is_hdf5, is_npy, is_parquet
+from elmo_keras.embed.parts import (
+    Parts,
     read_metadata,
     read_parts,
     sentence_to_index,
     write_part,
 )
-from elmo_keras.embed.embedder import Batch, Embedder
-from elmo_keras.embed.engines.engine import Engine
-from elmo_keras.embed.outputs import check_output, is_hdf5, is_npy, is_parquet
-from elmo_keras.embed.parts import Parts
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.writers.npy import write_npy
 from elmo_keras.text.length_batches import in_turn

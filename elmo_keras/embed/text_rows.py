@@ -4,8 +4,7 @@ import hashlib
 import json
 import os
 import stat
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from elmo_keras.text.files import LONGEST_LINE, check_unchanged, lines_of
 from elmo_keras.text.length_batches import chunks
 
 # The least text whose work is lost when a process ends. Words are not computed again
-# for it: a worker keeps their vectors from one piece to the next, see `array_parts`.
+# for it: a worker keeps their vectors from one piece to the next, see `parts`.
 PIECE_BYTES = 2**18
 ROWS_AT_ONCE = 1024  # of Parquet
 ID_TYPES = {int: "int64", str: "string"}
@@ -74,41 +73,37 @@ class TextRows:
         regular = all(stat.S_ISREG(one.st_mode) for one in stats)
         self._sizes = [one.st_size for one in stats]
         self._total = max(sum(self._sizes), 1) if regular else None
-        self._before = 0
-        self._position: Callable[[], float] = lambda: 0
-        self._asking = threading.RLock()  # one thread reads, another asks for the share
+        self._n_bytes = 0.0
         self.id_type: str | None = None
 
     def share(self, n_rows: int) -> float | None:
+        """About how much of the input N rows are; None for a pipe."""
         if self._total is None:
             return None
-        with self._asking:
-            read = (self._before + self._position()) / self._total
-        return read * n_rows / max(self._n_read, 1)
+        return self._n_bytes / self._total * n_rows / max(self._n_read, 1)
 
     def __iter__(self) -> Iterator[Row]:
+        n_bytes = 0
         for path, size in zip(self._paths, self._sizes):
             with path.open("rb") as file:
                 before = os.fstat(file.fileno())
-                try:
-                    for row in self._rows_of(file, path, size):
-                        self._n_read += 1
-                        yield row
-                    check_unchanged(file, before, path)
-                finally:  # before the file is closed: nobody may ask a closed one
-                    with self._asking:
-                        self._before, self._position = self._before + size, lambda: 0
+                for row, position in self._rows_of(file, path, size):
+                    self._n_read += 1
+                    self._n_bytes = n_bytes + position
+                    yield row
+                check_unchanged(file, before, path)
+            n_bytes += size
 
     def _rows_of(self, file, path, size):
         if path.suffix.lower() == ".parquet" and not self._only_lines:
             return self._read_parquet(file, path, size)
-        self._position = file.tell if self._total else self._position
         if self._column_of_parquet:
             raise ValueError(
                 f"{path} is text and has no column {self._column_of_parquet}. Only "
                 "Parquet has columns."
             )
-        return ((line.strip(), None) for line in lines_of(file, path))
+        position = file.tell if self._total else int
+        return (((line.strip(), None), position()) for line in lines_of(file, path))
 
     def _read_parquet(self, file, path, size):
         import pyarrow.parquet as pq  # only for Parquet
@@ -121,11 +116,11 @@ class TextRows:
             for column in self._columns:
                 if column not in names:
                     raise _BadRow(missing_column(column, path, names))
-            self._position = lambda: size * n_read / n_rows
             for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=self._columns):
                 for values in batch.to_pylist():
                     n_read += 1
-                    yield self._row(values, f"{path}, row {n_read}")
+                    row = self._row(values, f"{path}, row {n_read}")
+                    yield row, size * n_read / n_rows
         except _BadRow:
             raise
         except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors

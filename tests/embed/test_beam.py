@@ -126,8 +126,6 @@ def test_wrong_arguments_are_refused_when_the_pipeline_is_built(model_directory)
     refused("`dtype` should be", dtype="float64")
     refused("`batch_tokens` should be 1 or more", batch_tokens=0)
     refused("unexpected keyword argument 'layer'", layer=1, kind=TypeError)
-    with pytest.raises(ValueError, match="give the arguments to ElmoModelHandler"):
-        ElmoModelHandler(model_directory).validate_inference_args({"layers": 1})
 
 
 def test_a_worker_refuses_a_model_that_is_missing_or_another(

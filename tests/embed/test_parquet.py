@@ -78,7 +78,7 @@ def test_a_sentence_has_one_vector_and_the_metadata_say_which(
 
 
 def test_row_groups_are_small_and_in_order(embed, source, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "ROW_GROUP_BYTES", 300)
+    monkeypatch.setattr(parquet, "ROW_GROUP_BYTES", 200)
     path = tmp_path / "out.parquet"
     embed(source, path, layers=0, tokens_at_once=6)
     groups = pq.ParquetFile(path).metadata

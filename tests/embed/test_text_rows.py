@@ -1,8 +1,6 @@
 """Sentences out of text and Parquet, and pieces of them."""
 
 import gzip
-import io
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -97,21 +95,6 @@ def test_the_share_grows_from_file_to_file(tmp_path):
     before = 70 / (70 + path.stat().st_size)
     assert shares[9] == pytest.approx(before)
     assert shares[11] == pytest.approx((1 + before) / 2)
-
-
-def test_the_share_is_known_while_a_file_is_closed(tmp_path, monkeypatch):
-    class Asking(io.BufferedReader):
-        """A file; another thread asks for the share just when it is closed."""
-
-        def close(self):
-            super().close()
-            shares.append(rows.share(3))
-
-    (tmp_path / "a.txt").write_text("a line\n" * 3)
-    rows, shares = TextRows([tmp_path / "a.txt"]), []
-    monkeypatch.setattr(Path, "open", lambda path, mode: Asking(io.FileIO(path, mode)))
-    assert len(list(rows)) == 3
-    assert shares and set(shares) == {1}
 
 
 def test_a_piece_ends_with_the_sentence_that_reaches_the_size(tmp_path):

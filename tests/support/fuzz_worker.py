@@ -27,8 +27,7 @@ import keras
 import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
-from elmo_keras.embed.array_parts import read_metadata, write_part
-from elmo_keras.embed.parts import JOB, Parts
+from elmo_keras.embed.parts import JOB, Parts, read_metadata, write_part
 from elmo_keras.export import version_directory
 from elmo_keras.export.version_paths import EXTRA, METADATA
 from elmo_keras.formats.keras_files import load_keras_model

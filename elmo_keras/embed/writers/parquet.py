@@ -1,8 +1,7 @@
 """Parquet files of vectors, one row a sentence."""
 
-import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -10,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from elmo_keras.text.length_batches import chunks
+
 ID, NUMBER, TEXT, METADATA = "id", "number", "text", b"elmo_keras"
-ROW_GROUP_BYTES = 2**26  # of vectors; a single longer sentence is a group by itself
+ROW_GROUP_BYTES = 2**26
 ROW_BYTES = 64  # of a row besides its vectors, about
 
 
@@ -27,8 +28,8 @@ class Rows:
 
     | column | type | content |
     |---|---|---|
-    | `id` | int64 | number of the line, from 0; or an id of the user's, also string |
-    | `number` | int64 | number of the line, if `id` is an id of the user's |
+    | `id` | int64 | index of the line, from 0; or an id of the user's, also string |
+    | `number` | int64 | index of the line, if `id` is an id of the user's |
     | `text` | string | the line, unless texts are left out |
     | `vectors` | list of fixed_size_list [dim] | a vector of each token |
     | or `vector` | fixed_size_list [dim] | one vector of the sentence |
@@ -72,13 +73,13 @@ class Rows:
         column = self.schema.field(self.names[0]).type
         vector = column.value_type if self.of_tokens else column
         rows = [np.reshape(array, (-1, self.dim)) for array in arrays]
-        numbers = np.concatenate([np.empty((0, self.dim), np.float16), *rows])
-        numbers = pa.array(numbers.reshape(-1), vector.value_type)
-        values = pa.FixedSizeListArray.from_arrays(numbers, type=vector)
+        values = np.concatenate([np.empty((0, self.dim), np.float16), *rows])
+        values = pa.array(values.reshape(-1), vector.value_type)
+        vectors = pa.FixedSizeListArray.from_arrays(values, type=vector)
         if not self.of_tokens:
-            return values
+            return vectors
         ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
-        return pa.ListArray.from_arrays(pa.array(ends), values, type=column)
+        return pa.ListArray.from_arrays(pa.array(ends), vectors, type=column)
 
     def write(
         self,
@@ -96,7 +97,7 @@ class Rows:
             use_dictionary=False,
             write_statistics=[ID],  # pyright: ignore[reportArgumentType]
         ) as writer:
-            for group in _groups(sentences):
+            for group in chunks(sentences, ROW_GROUP_BYTES, _row_bytes):
                 vectors, indices, texts, ids = map(list, zip(*group))
                 ids = indices if ids[0] is None else ids
                 values = {ID: ids, NUMBER: indices, TEXT: texts}
@@ -108,15 +109,8 @@ class Rows:
                 writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
-def _groups(sentences) -> Iterator[list[Row]]:
-    size = 0
-
-    def number(row):
-        nonlocal size
-        before, size = size, size + row.vectors.nbytes + ROW_BYTES
-        return before // ROW_GROUP_BYTES
-
-    return (list(group) for _, group in itertools.groupby(sentences, number))
+def _row_bytes(row):
+    return row.vectors.nbytes + ROW_BYTES
 
 
 def read_metadata(schema: pa.Schema) -> dict[str, Any]:
@@ -143,11 +137,11 @@ def read_array(column: pa.Array, row: int) -> np.ndarray:
     if not pa.types.is_fixed_size_list(vectors.type):
         raise ValueError(f"Vectors should be fixed-size lists, not {column.type}.")
     # `values` ignores the offset of a slice.
-    numbers = vectors.values.to_numpy(zero_copy_only=False)
-    numbers = numbers.reshape(-1, vectors.type.list_size)[vectors.offset :]
+    values = vectors.values.to_numpy(zero_copy_only=False)
+    values = values.reshape(-1, vectors.type.list_size)[vectors.offset :]
     if not of_tokens:
-        return numbers[row]
-    return numbers[column.offsets[row].as_py() : column.offsets[row + 1].as_py()]
+        return values[row]
+    return values[column.offsets[row].as_py() : column.offsets[row + 1].as_py()]
 
 
 class ParquetRows:
@@ -167,17 +161,17 @@ class ParquetRows:
 
     def read_group(self, row: int, *columns: str) -> tuple[pa.RecordBatch, int]:
         """The row group that holds a row, which is kept, and the row's index in it."""
-        number = int(np.searchsorted(self._ends, row, side="right"))
-        if self._kept[0] != (number, columns):
-            path, file, i = self._groups[number]
+        index = int(np.searchsorted(self._ends, row, side="right"))
+        if self._kept[0] != (index, columns):
+            path, file, i = self._groups[index]
             try:
                 table = file.read_row_group(i, list(columns))
                 (group,) = table.combine_chunks().to_batches()
             except (OSError, ValueError) as error:  # pyarrow's are ValueErrors
                 raise ValueError(f"{path} is damaged. {error}") from error
-            self._kept = (number, columns), group
+            self._kept = (index, columns), group
         group = self._kept[1]
-        return group, row - int(self._ends[number]) + len(group)
+        return group, row - int(self._ends[index]) + len(group)
 
     def close(self) -> None:
         for file in self._files:
