@@ -131,7 +131,7 @@ def packed_segments(from_zero: np.ndarray) -> dict[str, np.ndarray]:
     arrays = {
         "order": np.lexsort((rank[segment], step)),  # of each packed token, its index
         "sizes": np.bincount(step),  # the number of segments with a token at each step
-        "begin": begin[longest_first],  # the row it continues; for zeros, their number
+        "begin": begin[longest_first],  # the row it continues; for zeros, `n_rows`
         "last": rank[segment.reshape(from_zero.shape)[:, -1]],  # segment of each row
     }
     return {name: array.astype(np.int32) for name, array in arrays.items()}

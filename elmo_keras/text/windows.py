@@ -14,7 +14,7 @@ from elmo_keras.text.corpus import BEGIN, END, Corpus
 class Plan(NamedTuple):
     """Sentences in reading order, cut into rows of about equal length."""
 
-    order: np.ndarray  # (sentences,), their numbers
+    order: np.ndarray  # (sentences,), their indices
     # (sentences + 1,), where each starts in one long stream; it takes one place more
     # than it has tokens, for a boundary.
     starts: np.ndarray
@@ -63,8 +63,8 @@ class Plan(NamedTuple):
 class Window(NamedTuple):
     """The contents of some rows in one step."""
 
-    inputs: np.ndarray  # (2, rows, time), word numbers to read, forward and backward
-    targets: np.ndarray  # (2, rows, time), word numbers to predict
+    inputs: np.ndarray  # (2, rows, time), word ids to read, forward and backward
+    targets: np.ndarray  # (2, rows, time), word ids to predict
     real: np.ndarray  # bool (rows, time), False after the end of a row
     # bool (rows, time), True where a sentence starts that is read from the zero state;
     # both directions start it at the same place.

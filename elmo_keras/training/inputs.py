@@ -55,7 +55,7 @@ class Inputs:
 
 
 def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs:
-    """Reads everything that a run starts from; `cache` keeps the text as numbers."""
+    """Reads everything that a run starts from; `cache` keeps the text as word ids."""
     pretrained = known = None
     if settings.init is not None:
         pretrained = _pretrained(settings, data)
