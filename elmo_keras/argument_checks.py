@@ -11,8 +11,9 @@ MAX_FLOAT = 3e38  # of float32
 
 def is_count(value: Any, least: int, most: int) -> bool:
     """Whether a value is an integer within these bounds, and no boolean."""
-    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
-    return is_integer and least <= value <= most
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        return False
+    return least <= int(value) <= most
 
 
 def is_clip(value: Any) -> bool:
@@ -35,8 +36,8 @@ def check_clips(**values: Any) -> None:
 
 def check_flags(**values: Any) -> None:
     """Refuses what is neither True nor False, such as a string."""
-    kinds = bool, np.bool_, Integral
-    _check(values, lambda v: isinstance(v, kinds) and v in (0, 1), "True or False")
+    types = bool, np.bool_, Integral
+    _check(values, lambda v: isinstance(v, types) and v in (0, 1), "True or False")
 
 
 def check_names(**values: Any) -> None:

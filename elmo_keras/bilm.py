@@ -109,7 +109,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         inputs = tf.convert_to_tensor(inputs)
         if mask is None:
             mask = self.token_representation.compute_mask(inputs)
-        mask = tf.cast(mask, tf.bool)
+        mask = tf.cast(mask, tf.bool)  # pyright: ignore[reportArgumentType, reportCallIssue]
         x = self.token_vectors(inputs, training)
         x = tf.where(mask[..., None], x, tf.zeros_like(x))
         outputs, state = self.lstm(
@@ -186,8 +186,8 @@ class BidirectionalLanguageModel(keras.layers.Layer):
 
     def check_characters(self, character_ids):
         """Raises a ValueError if rows of character ids have another length."""
-        expected, found = self.config.ids_per_token, character_ids.shape[-1]
-        if found not in (expected, None):
+        expected = self.config.ids_per_token
+        if character_ids.shape[-1] not in (expected, None):
             raise ValueError(
                 f"Character ids should come in rows of {expected}, the model's "
                 f"`max_characters_per_token`{' + 1' * bool(self.config.word_embedding_dim)}. "

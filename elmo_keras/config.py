@@ -94,8 +94,8 @@ class ElmoConfig:
             object.__setattr__(self, "dictionary", dictionary)
         for field, is_kept, expected in self._rules():
             if not is_kept:
-                found = shortened(getattr(self, field))
-                raise ValueError(f"`{field}` should be {expected}. Received: {found}")
+                value = shortened(getattr(self, field))
+                raise ValueError(f"`{field}` should be {expected}. Received: {value}")
 
     def _rules(self):
         """Each rule in turn: a field, whether it keeps the rule, and the rule."""

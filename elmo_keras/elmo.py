@@ -61,7 +61,7 @@ class Elmo(keras.layers.Layer):
         inputs: tokens, character ids or layers. Tokens are a string tensor
             `(batch, time)` padded with `""` after each sentence, a RaggedTensor, or
             (outside of a functional model) lists or an array of `str`. They are not
-            split: blanks in a token are characters of it. Character ids are an
+            split: spaces in a token are characters of it. Character ids are an
             integer tensor `(batch, time, characters)` as `elmo_keras.character_ids`
             returns them, all 0 at padding. Layers are a float tensor
             `(batch, num_layers + 1, time, 2 · projection_dim)` as
@@ -178,7 +178,7 @@ class Elmo(keras.layers.Layer):
         self._set_trainable(self.trainable)
 
     def _set_trainable(self, value):
-        keras.layers.Layer.trainable.fset(self, value)
+        keras.layers.Layer.trainable.fset(self, value)  # pyright: ignore[reportOptionalCall]
         self.bilm.trainable = bool(value) and self.trainable_bilm
 
     @classmethod
@@ -376,6 +376,6 @@ def _stack(layers, mask):
 def _with_boundaries(mask):
     """A mask (batch, time) with `<S>` and `</S>`: (batch, time + 2)."""
     mask = tf.pad(mask, [[0, 0], [1, 1]])
-    places = positions(mask)
-    is_end = places == tf.maximum(last_position(mask), 0) + 1
-    return mask | (places == 0) | is_end
+    steps = positions(mask)
+    is_end = steps == tf.maximum(last_position(mask), 0) + 1
+    return mask | (steps == 0) | is_end

@@ -71,27 +71,30 @@ class ExportedElmo(keras.layers.Layer):
         has_option = "as_dict" in self.loaded.__call__.function_type.parameters
         self.options = {"as_dict": True} if has_option else {}
         for variable in self.loaded.variables:
-            self._track_variable(_adopted(variable))
+            self._track_variable(_as_keras(variable))
         self.built = True
 
     def __call__(self, inputs, *args, **kwargs):
-        given = isinstance(inputs, Mapping) and inputs.keys() == {"tokens", LENGTHS}
-        strings = string_tensor(inputs["tokens"] if given else inputs)
+        is_dict = isinstance(inputs, Mapping) and inputs.keys() == {"tokens", LENGTHS}
+        strings = string_tensor(inputs["tokens"] if is_dict else inputs)
         kind, rank = kind_and_rank(strings)
-        if kind != "string" or rank not in ((2,) if given else (1, 2)):
+        if kind != "string" or rank not in ((2,) if is_dict else (1, 2)):
             raise ValueError(
                 "`inputs` should be strings: sentences (batch,) or tokens (batch, "
                 "time), or a dict of `tokens` and `sequence_len`. "
                 f"Received: {received(strings, declared='()')}"
             )
         warn_of_replicas(strings)
-        inputs = {"tokens": strings, LENGTHS: inputs[LENGTHS]} if given else strings
-        return super().__call__(inputs, *args, **kwargs)
+        if is_dict:
+            strings = {"tokens": strings, LENGTHS: inputs[LENGTHS]}
+        return super().__call__(strings, *args, **kwargs)
 
     def call(self, inputs, training=False):
         for loss in self.loaded.regularization_losses:
             self.add_loss(loss())
-        outputs = self.loaded(_given(inputs), training=bool(training), **self.options)
+        outputs = self.loaded(
+            _arguments(inputs), training=bool(training), **self.options
+        )
         return outputs[self.output_key]
 
     def compute_mask(self, inputs, mask=None):
@@ -133,7 +136,7 @@ def _load(directory):
     return loaded
 
 
-def _adopted(variable):
+def _as_keras(variable):
     """A loaded variable as a Keras variable."""
     return keras.Variable(
         variable,
@@ -144,7 +147,7 @@ def _adopted(variable):
     )
 
 
-def _given(inputs):
+def _arguments(inputs):
     if isinstance(inputs, dict):
         return inputs | {LENGTHS: tf.cast(inputs[LENGTHS], tf.int32)}
     if inputs.shape.rank == 1:

@@ -95,10 +95,17 @@ class LanguageModel:
         check_counts(tokens_at_once=tokens_at_once)
         self.bilm, self.vocabulary = bilm, vocabulary
         self._tokens_at_once = tokens_at_once
-        words, numbers = (tf.TensorSpec((None,), d) for d in (tf.string, tf.int32))
-        of_targets, at_position = (words, numbers, numbers), (words, numbers)
-        self._of_targets = _graph(self._log_probabilities_of_targets, of_targets)
-        self._at_position = _graph(self._log_probabilities_at_position, at_position)
+        words, integers = (tf.TensorSpec((None,), d) for d in (tf.string, tf.int32))
+        self._of_targets = tf.function(
+            self._log_probabilities_of_targets,
+            input_signature=(words, integers, integers),
+            autograph=False,
+        )
+        self._at_position = tf.function(
+            self._log_probabilities_at_position,
+            input_signature=(words, integers),
+            autograph=False,
+        )
 
     @classmethod
     def from_pretrained(cls, model: str | Path) -> "LanguageModel":
@@ -110,7 +117,7 @@ class LanguageModel:
         """
         files = find_model(model)
         bilm = files.bilm()
-        if bilm.softmax is None:
+        if bilm.softmax is None or files.vocabulary is None:
             raise ValueError(
                 f"{model} should have a softmax and its vocabulary, which predict "
                 "words. It has vectors only."
@@ -172,7 +179,7 @@ class LanguageModel:
             ValueError: there is no sentence.
         """
         check_process()
-        corpus = text if isinstance(text, Corpus) else Corpus.of(text)
+        corpus = text if isinstance(text, Corpus) else Corpus.from_sentences(text)
         if not len(corpus):
             raise ValueError("`text` should hold at least one sentence. It is empty.")
         sums = log_probability_sums(
@@ -194,9 +201,9 @@ class LanguageModel:
                 forward=ahead[:-1],
                 backward=back[1:],
                 boundaries=np.array([ahead[-1], back[0]]),
-                unknown=numbers == self.vocabulary.unknown,
+                unknown=word_ids == self.vocabulary.unknown,
             )
-            for sentence, ahead, back, numbers in zip(
+            for sentence, ahead, back, word_ids in zip(
                 words,
                 np.split(forward.numpy(), borders),
                 np.split(backward.numpy(), borders),
@@ -207,13 +214,14 @@ class LanguageModel:
     def _log_probabilities_of_targets(self, tokens, ids, lengths):
         """Forward and backward log probabilities, each `(tokens + sentences,)`."""
         ahead, back = self._last_layer(tokens, lengths)
-        ids = with_boundaries(ids, lengths, self.vocabulary.special[:2])
+        boundaries = tf.constant(self.vocabulary.special[:2])
+        ids = with_boundaries(ids, lengths, boundaries)
         rows = sentence_numbers(lengths + 2)
         border = rows[1:] != rows[:-1]
-        not_begin = ~tf.concat([[True], border], axis=0)
-        not_end = ~tf.concat([border, [True]], axis=0)
+        not_begin = ~tf.concat([[True], border], axis=0)  # pyright: ignore[reportOperatorIssue]
+        not_end = ~tf.concat([border, [True]], axis=0)  # pyright: ignore[reportOperatorIssue]
         return [
-            self.bilm.softmax.log_probabilities_of(
+            self.bilm.softmax.log_probabilities_of(  # pyright: ignore[reportOptionalMemberAccess]
                 tf.boolean_mask(vectors, reads), tf.boolean_mask(ids, predicts)
             )
             for vectors, reads, predicts in (
@@ -279,8 +287,9 @@ class LanguageModel:
                 f"`position` should be from 0 to {len(tokens) - 1}, the index of one of "
                 f"{len(tokens)} tokens. Received: {position}"
             )
-        tokens, places = tf.constant(tokens, tf.string), tf.constant([position])
-        logs = self._at_position(tokens, places).numpy()
+        logs = self._at_position(
+            tf.constant(tokens, tf.string), tf.constant([position])
+        ).numpy()
         return logs[DIRECTIONS.index(direction)]
 
     def _log_probabilities_at_position(self, tokens, position):
@@ -288,7 +297,7 @@ class LanguageModel:
         ahead, back = self._last_layer(tokens, tf.size(tokens)[None])
         # `<S>` is before the first token: the one before the position has its index.
         vectors = tf.gather(ahead, position), tf.gather(back, position + 2)
-        logs = tf.nn.log_softmax(self.bilm.softmax(tf.concat(vectors, axis=0)))
+        logs = tf.nn.log_softmax(self.bilm.softmax(tf.concat(vectors, axis=0)))  # pyright: ignore[reportOptionalCall]
         both = tf.nn.log_softmax(tf.reduce_sum(logs, axis=0, keepdims=True))
         return tf.concat([both, logs], axis=0)
 
@@ -315,7 +324,3 @@ def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> N
             f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
             f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
         )
-
-
-def _graph(function, signature):
-    return tf.function(function, input_signature=signature, autograph=False)

@@ -79,9 +79,9 @@ def field_values(
     """The fields of an `ElmoConfig` that the options give; keys for training are ignored."""
     _check_characters(options, dictionary)
     values = {field: _lookup(options, path) for field, path in _KEYS.items()}
-    given = {field: value for field, value in values.items() if value is not None}
+    present = {field: value for field, value in values.items() if value is not None}
     for field in ("units", "projection_dim", "filters"):
-        if field not in given:
+        if field not in present:
             key = ".".join(_KEYS[field])
             raise ValueError(
                 f"The options lack `{key}`. Received: {shortened(options)}"
@@ -94,7 +94,7 @@ def field_values(
         proj_clip=None,
         use_skip_connections=False,
     )
-    return absent | given
+    return absent | present
 
 
 def _check_characters(options, dictionary):

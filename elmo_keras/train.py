@@ -303,7 +303,9 @@ def print_perplexity(output: Path, data: TextData) -> int:
     model = LanguageModel.from_pretrained(output)
     config = model.bilm.config
     valid = validation_text(data, config)
-    print(f"Held-out text: {TextStatistics.of(valid, model.vocabulary, config)}")
+    print(
+        f"Held-out text: {TextStatistics.from_corpus(valid, model.vocabulary, config)}"
+    )
     with Progress(total=valid.n_predictions) as bar:
         perplexity = model.perplexity(valid, progress=bar.update)
     print(f"Held-out perplexity: {perplexity}")

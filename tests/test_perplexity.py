@@ -79,7 +79,7 @@ def test_a_model_that_knows_nothing_has_the_vocabulary_as_perplexity(bilm):
 
 def test_a_text_without_a_sentence_has_no_perplexity(bilm):
     with pytest.raises(ValueError, match="at least one sentence"):
-        LanguageModel(bilm, VOCABULARY).perplexity(Corpus.of([]))
+        LanguageModel(bilm, VOCABULARY).perplexity(Corpus.from_sentences([]))
 
 
 @pytest.mark.parametrize("n_workers", [2, 3])

@@ -60,7 +60,7 @@ def neighbors(
     """
     if projector:
         check_folder(projector)
-    corpus = Corpus.of(read_sentences([file]))
+    corpus = Corpus.from_sentences(read_sentences([file]))
     uses = {word: occurrences(corpus, word, max_uses) for word in words}
     for word, of_word in uses.items():
         if len(of_word) < 2:

@@ -139,7 +139,7 @@ class StackedLSTM(keras.layers.Layer):
     def _skip(self, x, y, layer):
         return x + y if self.use_skip_connections and layer > 0 else y
 
-    def _drop(self, x, index, training, seed):
+    def _drop(self, x, index: int, training, seed):
         if seed is None or not training:
             return self.dropouts[index](x, training=training)
         # With `fold_in` a GPU would compute the seed, and the host would wait.
@@ -266,10 +266,10 @@ class BidirectionalLSTM(keras.layers.Layer):
             packed, _ = direction.call_packed(
                 tf.gather(x, packing.tokens), packing.sizes, state, training=training
             )
-            places = tf.math.invert_permutation(packing.tokens)
+            indices = tf.math.invert_permutation(packing.tokens)
             if wanted is not None:
-                places = tf.gather(places, wanted)
-            outputs.append([tf.gather(output, places) for output in packed])
+                indices = tf.gather(indices, wanted)
+            outputs.append([tf.gather(output, indices) for output in packed])
         return [tf.concat(pair, axis=-1) for pair in zip(*outputs)]
 
     def zero_state(self, batch_size):
@@ -280,8 +280,9 @@ class BidirectionalLSTM(keras.layers.Layer):
         return [mask] * self.forward.n_layers
 
     def compute_output_shape(self, input_shape):
-        outputs, state = self.forward.compute_output_shape(input_shape)
-        outputs = [(*shape[:-1], 2 * shape[-1]) for shape in outputs]
+        _, state = self.forward.compute_output_shape(input_shape)
+        output = (*input_shape[:2], 2 * self.forward.projection_dim)
+        outputs = [output] * self.forward.n_layers
         return (outputs, (state, state)) if self.return_state else outputs
 
     def get_config(self):

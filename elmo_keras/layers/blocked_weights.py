@@ -40,28 +40,28 @@ class Blocked(keras.initializers.Initializer):
     def __call__(self, shape, dtype=None):
         deep, wide, depth, width = shape
         matrix = self.initializer((deep * depth, wide * width), dtype)
-        return blocked(tf.convert_to_tensor(matrix))
+        return blocked(tf.convert_to_tensor(matrix))  # pyright: ignore[reportArgumentType]
 
 
-def blocked(matrix: tf.Tensor) -> tf.Tensor:
+def blocked(matrix):
     deep, wide, depth, width = block_shape(*matrix.shape)
     return tf.transpose(tf.reshape(matrix, [deep, depth, wide, width]), [0, 2, 1, 3])
 
 
-def plain(blocks: tf.Tensor) -> tf.Tensor:
+def plain(blocks):
     deep, wide, depth, width = blocks.shape
     if deep == wide == 1:
         return tf.reshape(blocks, [depth, width])
     return tf.reshape(tf.transpose(blocks, [0, 2, 1, 3]), [deep * depth, wide * width])
 
 
-def transposed(blocks: tf.Tensor) -> tf.Tensor:
+def transposed(blocks):
     deep, wide, depth, width = blocks.shape
     matrix = tf.transpose(blocks, [1, 3, 0, 2])  # (wide, width, deep, depth)
     return blocked(tf.reshape(matrix, [wide * width, deep * depth]))
 
 
-def product(x: tf.Tensor, blocks: tf.Tensor) -> tf.Tensor:
+def product(x, blocks):
     """x (rows, depth) times a matrix in blocks: (rows, width)."""
     deep, wide, depth, width = blocks.shape
     if deep == wide == 1:

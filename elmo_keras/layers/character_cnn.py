@@ -96,7 +96,7 @@ class CharacterCNN(keras.layers.Layer):
             normal = keras.initializers.RandomNormal(stddev=stddev)
             self.projection = keras.layers.Dense(
                 projection_dim,
-                kernel_initializer=initial(normal),
+                kernel_initializer=initial(normal),  # pyright: ignore[reportArgumentType]
                 name="projection",
                 dtype=self.dtype_policy,
             )
@@ -141,9 +141,9 @@ class CharacterCNN(keras.layers.Layer):
         with tf.device(HOST):
             order = tf.argsort(ends, stable=True)
             words, ends = tf.gather(words, order), tf.gather(ends, order)
-            places = tf.math.invert_permutation(order)
+            ranks = tf.math.invert_permutation(order)
         compute = self._to_learn if training and self.trainable else self._in_pieces
-        vectors = tf.gather(compute(words, ends), places)
+        vectors = tf.gather(compute(words, ends), ranks)
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
@@ -163,7 +163,7 @@ class CharacterCNN(keras.layers.Layer):
         kernels = [self._compute(kernel) for kernel in self.kernels]
         characters = self._characters(words)
         x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
-        x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)
+        x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)  # pyright: ignore[reportOperatorIssue]
         return self._project_maxima(x, words)
 
     def _in_pieces(self, words, ends):
@@ -207,7 +207,7 @@ class CharacterCNN(keras.layers.Layer):
         for highway in self.highways:
             x = highway(x)
         if self.n_words:
-            x = tf.concat([self._word_vectors(words), x], axis=-1)
+            x = tf.concat([self._word_vectors(words), x], axis=-1)  # pyright: ignore[reportArgumentType, reportCallIssue]
         return x if self.projection is None else self.projection(x)
 
     def compute_mask(self, inputs, mask=None):

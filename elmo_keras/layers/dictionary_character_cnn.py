@@ -78,7 +78,7 @@ class DictionaryCharacterCNN(CharacterCNN):
             super().build(input_shape)
         else:
             self.kernels, self.biases = [], []
-            self.projection.build((None, self.word_dim))
+            self.projection.build((None, self.word_dim))  # pyright: ignore[reportOptionalMemberAccess]
         if self.n_words:
             uniform = initial(keras.initializers.RandomUniform(-1.0, 1.0))
             self.word_embeddings = self.add_weight(
@@ -88,7 +88,7 @@ class DictionaryCharacterCNN(CharacterCNN):
     def call(self, inputs, training=False):
         if self.n_characters:
             return super().call(inputs, training)
-        return self.projection(self._word_vectors(tf.convert_to_tensor(inputs)))
+        return self.projection(self._word_vectors(tf.convert_to_tensor(inputs)))  # pyright: ignore[reportOptionalCall]
 
     def _word_vectors(self, words):
         """The vectors of words of the dictionary; arbitrary at a masked position."""

@@ -9,7 +9,7 @@ def with_boundaries(
     """Puts one of `boundaries` (2, …) before, the other after each sentence."""
     # The indices of the tokens in `values`, whose first two are the boundaries.
     values = tf.concat([boundaries, tokens], axis=0)
-    inner = tf.RaggedTensor.from_row_lengths(
+    inner = tf.RaggedTensor.from_row_lengths(  # pyright: ignore[reportAttributeAccessIssue]
         tf.range(2, tf.reduce_sum(lengths) + 2), lengths, validate=False
     )
     begin, end = (tf.fill([tf.size(lengths), 1], i) for i in (0, 1))
@@ -32,7 +32,7 @@ def sentence_numbers(lengths: tf.Tensor) -> tf.Tensor:
 def padded(tokens: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Tokens (tokens, dim) where the mask (batch, time) is true, 0 elsewhere."""
     dim = tokens.shape[-1]
-    shape = tf.concat([tf.shape(mask), [dim]], axis=0)
+    shape = tf.concat([tf.shape(mask), [dim]], axis=0)  # pyright: ignore[reportArgumentType, reportCallIssue]
     batch = tf.scatter_nd(tf.cast(tf.where(mask), tf.int32), tokens, shape)
     return tf.ensure_shape(batch, (*mask.shape, dim))
 

@@ -48,7 +48,7 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
             inputs = tf.concat([x, before, tf.ones_like(x[:, :1])], axis=1)
             d_kernel, d_recurrent, d_bias = tf.split(
                 tf.matmul(inputs, d_gates, transpose_a=True),
-                [x.shape[1], before.shape[1], 1],
+                [x.shape[1], before.shape[1], 1],  # pyright: ignore[reportArgumentType]
                 axis=0,
             )
             return (

@@ -46,7 +46,7 @@ def ngram_maxima(words, ends, table, *, kernels):
 
 
 def _with_outside(table):
-    """The table with a row for places after the last one, told by one more number."""
+    """The table with a row for places after the last one, told by one more feature."""
     outside = tf.one_hot([table.shape[1]], table.shape[1] + 1, dtype=table.dtype)
     return tf.concat([tf.pad(table, [[0, 0], [0, 1]]), outside], axis=0)
 
@@ -55,10 +55,10 @@ def _joined(kernels, width):
     """All filters at the greatest width; windows beyond the word score very low."""
     groups = []
     for kernel in kernels:
-        own, _, count = kernel.shape
-        low = tf.fill([own, 1, count], kernel.dtype.min) / (2 * width)
+        own_width, _, count = kernel.shape
+        low = tf.fill([own_width, 1, count], kernel.dtype.min) / (2 * width)
         kernel = tf.concat([kernel, low], axis=1)
-        groups.append(tf.pad(kernel, [[0, width - own], [0, 0], [0, 0]]))
+        groups.append(tf.pad(kernel, [[0, width - own_width], [0, 0], [0, 0]]))
     return tf.reshape(tf.concat(groups, axis=2), [-1, sum(k.shape[2] for k in kernels)])
 
 

@@ -31,8 +31,8 @@ def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
     if reverse:
         steps = tf.gather(lengths, row) - 1 - steps
     first = tf.gather(tf.cumsum(sizes, exclusive=True), steps)
-    places = first + tf.gather(tf.math.invert_permutation(rows), row)
-    return Packing(tf.math.invert_permutation(places), rows, sizes)
+    indices = first + tf.gather(tf.math.invert_permutation(rows), row)
+    return Packing(tf.math.invert_permutation(indices), rows, sizes)
 
 
 def over_real_tokens(function, inputs, mask, *, state, reverse: bool = False):
@@ -45,13 +45,13 @@ def over_real_tokens(function, inputs, mask, *, state, reverse: bool = False):
     mask = tf.ones(shape[:2], tf.bool) if mask is None else tf.cast(mask, tf.bool)
     packing = pack_sentences(tf.reduce_sum(tf.cast(mask, tf.int32), axis=1), reverse)
     real = tf.cast(tf.where(tf.reshape(mask, [-1]))[:, 0], tf.int32)
-    places = tf.gather(real, packing.tokens)
-    x = tf.gather(tf.reshape(inputs, [-1, inputs.shape[-1]]), places)
+    indices = tf.gather(real, packing.tokens)
+    x = tf.gather(tf.reshape(inputs, [-1, inputs.shape[-1]]), indices)
     outputs, state = function(x, packing.sizes, _take_rows(state, packing.rows))
 
     def unpacked(tokens):
         dim = tokens.shape[-1]
-        flat = tf.scatter_nd(places[:, None], tokens, [shape[0] * shape[1], dim])
+        flat = tf.scatter_nd(indices[:, None], tokens, [shape[0] * shape[1], dim])
         padded = tf.reshape(flat, [shape[0], shape[1], dim])
         return tf.ensure_shape(padded, (*inputs.shape[:2], dim))
 

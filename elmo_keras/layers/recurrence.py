@@ -36,14 +36,14 @@ def over_packed(x, weights: Weights, state: State, clips: Clips, *, sizes, keep:
     order. `keep` says whether the gradient's activations are kept, 5 · units numbers per
     token; if not, the gradient runs the recurrence once more.
     """
-    weights = [weight for weight in weights if weight is not None]
+    tensors = [weight for weight in weights if weight is not None]
     rows = [tf.TensorSpec((None, *t.shape[1:]), t.dtype) for t in (x, sizes, *state)]
-    signature = *rows, *(tf.TensorSpec(w.shape, w.dtype) for w in weights)
+    signature = *rows, *(tf.TensorSpec(w.shape, w.dtype) for w in tensors)
     # Activations kept within another graph can't be read outside of it.
     eager = keep and tf.executing_eagerly()
     run = recurrence_graph(signature, clips, keep, eager=eager)
-    outputs, *state = run(x, sizes, *state, *weights)
-    return outputs, tuple(state)
+    outputs, *last = run(x, sizes, *state, *tensors)
+    return outputs, tuple(last)
 
 
 @functools.cache
@@ -53,13 +53,13 @@ def recurrence_graph(signature, clips, keep, *, eager):
     def with_gradient(x, sizes, *state_and_weights):
         @tf.custom_gradient
         def run(x, output, cell, *weights):
-            given = x, sizes, Weights(*weights), State(output, cell), clips
-            outputs, last, kept = _forward(*given, keep=keep)
+            operands = x, sizes, Weights(*weights), State(output, cell), clips
+            outputs, last, kept = _forward(*operands, keep=keep)
 
             def gradient(d_outputs, *d_last):
-                gates, cells = kept or _forward(*given, keep=True)[2]
+                gates, cells = kept or _forward(*operands, keep=True)[2]
                 return _backward(
-                    *given,
+                    *operands,
                     outputs=outputs,
                     gates=gates,
                     cells=cells,
@@ -85,7 +85,7 @@ class Steps:
         self.starts = self.ends - sizes
         self.next_sizes = tf.concat([sizes[1:], [0]], axis=0)
 
-    def of(self, tokens, step, first=0):
+    def rows(self, tokens, step, first=0):
         """The step's rows of packed `tokens`, whose first row is token `first`."""
         start = number_at(self.starts, step) - first
         return rows_of(tokens, start, number_at(self.sizes, step))
@@ -128,9 +128,9 @@ def _forward(x, sizes, weights, state, clips, *, keep):
         inputs = tf.nn.bias_add(tf.cast(inputs, weights.bias.dtype), weights.bias)
 
         def one_step(step, rows, arrays):
-            own = steps.of(inputs, step, start)
+            gate_inputs = steps.rows(inputs, step, start)
             recurrent = product(rows.output, weights.recurrent_kernel)
-            gates = gates_of(own + tf.cast(recurrent, own.dtype))
+            gates = gates_of(gate_inputs + tf.cast(recurrent, gate_inputs.dtype))
             cells, hidden = cell(gates, rows.cell, clips.cell)
             output = tf.cast(hidden, rows.output.dtype)
             if weights.projection_kernel is not None:
@@ -207,9 +207,9 @@ def _before(sizes, first, outputs, cells):
     earlier = tf.concat([[rows], sizes], axis=0)[:steps]
     with tf.device(HOST):
         earlier = tf.repeat(earlier, sizes)  # (tokens,)
-    place = tf.range(tf.size(earlier)) + rows - earlier
+    index = tf.range(tf.size(earlier)) + rows - earlier
     return [
-        tf.gather(tf.concat([start, x], 0), place)
+        tf.gather(tf.concat([start, x], 0), index)
         for start, x in zip(first, (outputs, cells))
     ]
 
@@ -226,12 +226,12 @@ def _through_steps(steps, weights, *, factors, unclipped, d_outputs, d_last):
         # The rows that end at this step join those that have another step.
         rows = zip(d_rows, steps.ending(d_last, step))
         d_rows = State(*(tf.concat(parts, axis=0) for parts in rows))
-        d_output = d_hidden = d_rows.output + steps.of(d_outputs, step)
+        d_output = d_hidden = d_rows.output + steps.rows(d_outputs, step)
         if projects:
-            d_output *= steps.of(unclipped, step)
+            d_output *= steps.rows(unclipped, step)
             d_hidden = product(d_output, projection_kernel)
         to_gates, of_hidden, of_cell, to_before = tf.split(
-            steps.of(factors, step), [4 * units, units, units, units], axis=1
+            steps.rows(factors, step), [4 * units, units, units, units], axis=1
         )
         d_hidden = tf.cast(d_hidden, to_gates.dtype)
         d_cell = of_cell * d_rows.cell + of_hidden * d_hidden

@@ -22,16 +22,16 @@ def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expe
     """
     kernel = tf.cast(kernel, inputs.dtype)
     bias = tf.cast(bias, tf.float32) - log_expected
-    own = [tf.cast(x, tf.float32) for x in (inputs, tf.gather(kernel, targets))]
-    true = tf.reduce_sum(tf.multiply(*own), axis=1) + tf.gather(bias, targets)
+    pair = [tf.cast(x, tf.float32) for x in (inputs, tf.gather(kernel, targets))]
+    true = tf.reduce_sum(tf.multiply(*pair), axis=1) + tf.gather(bias, targets)
     # The index of each token's target among the negatives, `n_negatives` if absent.
     n_negatives = tf.size(negatives)
-    place = tf.fill([tf.size(bias)], n_negatives)
-    place = tf.tensor_scatter_nd_update(
-        place, negatives[:, None], tf.range(n_negatives)
+    index = tf.fill([tf.size(bias)], n_negatives)
+    index = tf.tensor_scatter_nd_update(
+        index, negatives[:, None], tf.range(n_negatives)
     )
     # int64 stays on the GPU; with int32 the host would wait.
-    hits = tf.gather(tf.cast(place, tf.int64), targets)
+    hits = tf.gather(tf.cast(index, tf.int64), targets)
     kernel, bias = tf.gather(kernel, negatives), tf.gather(bias, negatives)
     return _losses(inputs, kernel, bias, true, hits)
 

@@ -136,7 +136,7 @@ class ScalarMix(keras.layers.Layer):
         return gamma * sum(w * x for w, x in zip(weights, inputs))
 
     def _index(self):
-        return -1 if self.layer_choice == "top" else self.layer_choice
+        return -1 if self.layer_choice == "top" else int(self.layer_choice)
 
     def layer_weights(self):
         """The weights s of the layers, `(layers,)`; they sum to 1."""

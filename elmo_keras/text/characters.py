@@ -42,7 +42,7 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
         if tokens.shape.rank == 0:
             return characters_of_words(tokens, config)
     tokens, mask = dense_tokens(tokens)
-    return tf.where(mask[..., None], characters_of_words(tokens, config), 0)
+    return tf.where(mask[..., None], characters_of_words(tokens, config), 0)  # pyright: ignore[reportArgumentType]
 
 
 def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
@@ -60,7 +60,7 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     if config.dictionary is None:
         ids = _byte_ids(flat, config)
     else:
-        ids = dictionary_ids(_normalized(flat, config), config)
+        ids = dictionary_ids(_normalize(flat, config), config)  # pyright: ignore[reportArgumentType]
     shape = tf.concat([tf.shape(words), [config.ids_per_token]], axis=0)
     return tf.reshape(ids + 1, shape)
 
@@ -70,29 +70,29 @@ def _byte_ids(tokens, config):
     begins, ends = (tokens == token for token in BOUNDARIES)
     sentence_boundary = tf.where(begins, BEGIN_OF_SENTENCE, 0)
     sentence_boundary = tf.where(ends, END_OF_SENTENCE, sentence_boundary)[:, None]
-    flat = _normalized(tf.where(begins | ends, "S", tokens), config)  # one byte
+    flat = _normalize(tf.where(begins | ends, "S", tokens), config)  # one byte
     content = tf.io.decode_raw(flat, tf.uint8, fixed_length=length)
     content = tf.reshape(tf.cast(content, tf.int32), [-1, length])
     ends = _ends(flat, content, config)[:, None]
     content = tf.where(sentence_boundary > 0, sentence_boundary, content)
     # The content starts after the begin of word. The roll brings the last byte to the
-    # front; that place, the end of the word and the rest of the row are overwritten.
+    # front; that position, the end of the word and the rest of the row are overwritten.
     ids = tf.roll(content, shift=1, axis=1)
-    place = tf.range(length)[None, :] - 1
-    ids = tf.where(place < 0, BEGIN_OF_WORD, ids)
-    ids = tf.where(place == ends, END_OF_WORD, ids)
-    return tf.where(place > ends, PADDING, ids)
+    index = tf.range(length)[None, :] - 1
+    ids = tf.where(index < 0, BEGIN_OF_WORD, ids)
+    ids = tf.where(index == ends, END_OF_WORD, ids)
+    return tf.where(index > ends, PADDING, ids)
 
 
-def words_cut(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
+def words_cut(tokens: tf.Tensor | list[str], config: ElmoConfig) -> tf.Tensor:
     """Whether each token is too long and loses its end: bool, shape of `tokens`."""
     tokens = tf.convert_to_tensor(tokens, tf.string)
     unit = "BYTE" if config.dictionary is None else "UTF8_CHAR"
-    lengths = tf.strings.length(_normalized(tokens, config), unit)
+    lengths = tf.strings.length(_normalize(tokens, config), unit)
     return lengths > config.max_characters_per_token - 2
 
 
-def _normalized(tokens, config):
+def _normalize(tokens, config):
     if config.unicode_normalization is None:
         return tokens
     try:  # optional, and a graph with its operations loads only where it is imported
@@ -114,7 +114,7 @@ def _ends(tokens, content, config):
     # them; a longer run is not UTF-8 and is cut anywhere.
     first = max(limit - 3, 0)
     starts = tf.bitwise.bitwise_and(content[:, first : limit + 1], 0xC0) != 0x80
-    places = tf.where(starts, tf.range(first, limit + 1), -1)
-    last_start = tf.reduce_max(places, axis=1)
+    indices = tf.where(starts, tf.range(first, limit + 1), -1)
+    last_start = tf.reduce_max(indices, axis=1)
     cut = tf.where(last_start >= 0, last_start, limit)
     return tf.where(lengths > limit, cut, lengths)

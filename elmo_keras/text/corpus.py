@@ -1,4 +1,4 @@
-"""A text corpus as word numbers, in memory or in files; its batches for evaluation."""
+"""A text corpus as word ids, in memory or in files."""
 
 import contextlib
 import dataclasses
@@ -19,15 +19,16 @@ from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.word_ids import boundary_tokens
 from elmo_keras.util.files import file_stamp
 
-BEGIN, END = 0, 1  # numbers of `<S>` and `</S>` in every corpus
+BEGIN, END = 0, 1  # ids of `<S>` and `</S>` in every corpus
 
-_AT_ONCE = 2**20  # numbers or words that are processed at a time
-_TOKENS, _ENDS, _WORDS, _ABOUT = "tokens.int32", "ends.int64", "words.txt", "about.json"
+_AT_ONCE = 2**20  # ids or words that are processed at a time
+_TOKENS, _ENDS, _WORDS = "tokens.int32", "ends.int64", "words.txt"
+_METADATA = "metadata.json"
 
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """Sentences as word numbers.
+    """Sentences as word ids.
 
     Attributes:
         words: the distinct words, `<S>` and `</S>` first.
@@ -44,36 +45,45 @@ class Corpus:
     digest: str
 
     @classmethod
-    def of(cls, sentences: str | Iterable[Sentence]) -> "Corpus":
+    def from_sentences(cls, sentences: str | Iterable[Sentence]) -> "Corpus":
         """The corpus of sentences as in `Embedder.encode`, without empty ones."""
         tokens, ends = io.BytesIO(), io.BytesIO()
-        words, digest = _number(words_of_sentences(sentences), tokens, ends)
-        tokens = np.frombuffer(tokens.getbuffer(), np.int32)
-        return cls(words, tokens, np.frombuffer(ends.getbuffer(), np.int64), digest)
+        words, digest = _write_ids(words_of_sentences(sentences), tokens, ends)
+        return cls(
+            words,
+            np.frombuffer(tokens.getbuffer(), np.int32),
+            np.frombuffer(ends.getbuffer(), np.int64),
+            digest,
+        )
 
     @classmethod
     def in_files(
         cls, sentences: Iterable[Sequence[str]], folder: Path, sources: Any
     ) -> "Corpus":
-        """Like `of`, but kept in a folder: four bytes a token, eight a sentence.
+        """Like `from_sentences`, but kept in a folder: four bytes a token, eight a sentence.
 
         The sentences are read only if the folder holds none of the same `sources`, a
         JSON value that identifies where they come from.
         """
         # A folder that is missing or damaged is written again.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            found = json.loads((folder / _ABOUT).read_text())
-            if found["sources"] == sources and found["files"] == _stamps(folder):
-                return cls._open(folder, found["digest"])
+            metadata = json.loads((folder / _METADATA).read_text())
+            is_same = metadata["sources"] == sources
+            if is_same and metadata["files"] == _fingerprints(folder):
+                return cls._open(folder, metadata["digest"])
         # Written beside it: another run may be reading the old files.
         new = folder.with_name(f"{folder.name}.{os.getpid()}")
         new.mkdir(parents=True)
         try:
             with (new / _TOKENS).open("wb") as t, (new / _ENDS).open("wb") as e:
-                words, digest = _number(sentences, t, e)
+                words, digest = _write_ids(sentences, t, e)
             (new / _WORDS).write_bytes("\n".join(words).encode())
-            about = {"sources": sources, "digest": digest, "files": _stamps(new)}
-            (new / _ABOUT).write_text(json.dumps(about))
+            metadata = {
+                "sources": sources,
+                "digest": digest,
+                "files": _fingerprints(new),
+            }
+            (new / _METADATA).write_text(json.dumps(metadata))
             shutil.rmtree(folder, ignore_errors=True)
             os.replace(new, folder)
         finally:
@@ -83,25 +93,20 @@ class Corpus:
     @classmethod
     def _open(cls, folder, digest):
         words = tuple((folder / _WORDS).read_bytes().decode().split("\n"))
-        arrays = (
-            np.memmap(folder / name, dtype, "r")
-            if (folder / name).stat().st_size
-            else np.zeros(0, dtype)  # an empty file can't be mapped
-            for name, dtype in ((_TOKENS, np.int32), (_ENDS, np.int64))
-        )
-        return cls(words, *arrays, digest)
+        tokens = _mapped(folder / _TOKENS, np.int32)
+        return cls(words, tokens, _mapped(folder / _ENDS, np.int64), digest)
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def sentence(self, i: int) -> np.ndarray:
-        """The word numbers of sentence i."""
+        """The word ids of sentence i."""
         return self.tokens[self.ends[i - 1] if i else 0 : self.ends[i]]
 
     def sentences(self) -> Iterator[list[str]]:
         """The tokens of each sentence."""
         for i in range(len(self)):
-            yield [self.words[number] for number in self.sentence(i)]
+            yield [self.words[word_id] for word_id in self.sentence(i)]
 
     def lengths(self) -> np.ndarray:
         """The number of tokens of each sentence."""
@@ -120,12 +125,12 @@ class Corpus:
         """The number of occurrences of each of `words`: int64 `(words,)`."""
         counts = np.zeros(len(self.words), np.int64)
         for first in range(0, len(self.tokens), _AT_ONCE):
-            some = self.tokens[first : first + _AT_ONCE]
-            counts += np.bincount(some, minlength=len(counts))
+            tokens = self.tokens[first : first + _AT_ONCE]
+            counts += np.bincount(tokens, minlength=len(counts))
         return counts
 
     def every(self, n: int, first: int) -> "Corpus":
-        """Every n-th sentence from number `first` on: the share of one of n workers."""
+        """Every n-th sentence from sentence `first` on: the share of one of n workers."""
         if n == 1:
             return self
         parts = [self.sentence(i) for i in range(first, len(self), n)]
@@ -134,21 +139,30 @@ class Corpus:
         return Corpus(self.words, tokens, ends, f"{self.digest} {first}/{n}")
 
 
-def _number(sentences, tokens: BinaryIO, ends: BinaryIO):
-    """Writes the sentences' numbers to files; returns the words and the digest."""
-    numbers = {"<S>": BEGIN, "</S>": END}
-    number = numbers.setdefault
+def _write_ids(
+    sentences: Iterable[Sequence[str]], tokens: BinaryIO, ends: BinaryIO
+) -> tuple[tuple[str, ...], str]:
+    """Writes the sentences' word ids to files; returns the words and the digest."""
+    ids = {"<S>": BEGIN, "</S>": END}
     digest, end = hashlib.sha256(), 0
-    for sentence in filter(len, sentences):
+    for sentence in sentences:
+        if not sentence:
+            continue
         digest.update(" ".join(sentence).encode() + b"\n")
-        found = [number(word, len(numbers)) for word in sentence]
-        tokens.write(np.array(found, np.int32))
+        row = [ids.setdefault(word, len(ids)) for word in sentence]
+        tokens.write(np.array(row, np.int32).tobytes())
         end += len(sentence)
-        ends.write(np.int64(end))
-    return tuple(numbers), digest.hexdigest()
+        ends.write(np.int64(end).tobytes())
+    return tuple(ids), digest.hexdigest()
 
 
-def _stamps(folder):
+def _mapped(path, dtype):
+    if not path.stat().st_size:  # an empty file can't be mapped
+        return np.zeros(0, dtype)
+    return np.memmap(path, dtype, "r")
+
+
+def _fingerprints(folder):
     return [file_stamp(folder / name) for name in (_TOKENS, _ENDS, _WORDS)]
 
 
@@ -162,7 +176,7 @@ class TextStatistics:
     cut_examples: tuple[str, ...]  # the most frequent words that are cut
 
     @classmethod
-    def of(
+    def from_corpus(
         cls, corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig
     ) -> "TextStatistics":
         from elmo_keras.text.characters import words_cut  # by TensorFlow
@@ -175,8 +189,8 @@ class TextStatistics:
             ]
         )
         total = max(1, len(corpus.tokens))
-        places = np.flatnonzero(cut)
-        frequent = places[np.argsort(-counts[places], kind="stable")][:3]
+        cut_ids = np.flatnonzero(cut)
+        frequent = cut_ids[np.argsort(-counts[cut_ids], kind="stable")][:3]
         return cls(
             sentences=len(corpus),
             tokens=len(corpus.tokens),

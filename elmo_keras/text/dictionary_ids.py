@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.string_search import StringSearch
-from elmo_keras.text.word_ids import DICTIONARY_BOUNDARIES, numbered
+from elmo_keras.text.word_ids import DICTIONARY_BOUNDARIES, index_keys
 from elmo_keras.token_dictionary import UNKNOWN_WORD, TokenDictionary
 
 
@@ -34,14 +34,14 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     others = tf.size(tables.characters) - 1
     characters = tf.gather(tables.characters, tf.minimum(characters, others))
     for boundary in DICTIONARY_BOUNDARIES:
-        found = (tokens == boundary)[:, None]
-        ends = tf.where(found, 1, ends)
-        characters = tf.where(found, tables.marks[boundary], characters)
-    place = tf.range(length + 2)[None, :] - 1
+        is_boundary = (tokens == boundary)[:, None]
+        ends = tf.where(is_boundary, 1, ends)
+        characters = tf.where(is_boundary, tables.marks[boundary], characters)
+    index = tf.range(length + 2)[None, :] - 1
     ids = tf.pad(characters, [[0, 0], [1, 1]])
-    ids = tf.where(place < 0, tables.marks["<eow>"], ids)
-    ids = tf.where(place == ends, tables.marks["<bow>"], ids)
-    ids = tf.where(place > ends, tables.marks["<pad>"], ids)
+    ids = tf.where(index < 0, tables.marks["<eow>"], ids)
+    ids = tf.where(index == ends, tables.marks["<bow>"], ids)
+    ids = tf.where(index > ends, tables.marks["<pad>"], ids)
     return tf.concat([words, ids], axis=1) if config.word_embedding_dim else ids
 
 
@@ -53,11 +53,11 @@ class _Tables(NamedTuple):
 
 @functools.lru_cache(maxsize=8)
 def _tables(dictionary: TokenDictionary) -> _Tables:
-    keys = numbered(dictionary.characters)
+    keys = index_keys(dictionary.characters)
     points = {ord(key): i for key, i in keys.items() if len(key) == 1}
     characters = np.full(max(points, default=0) + 2, keys.get("<oov>", 0), np.int32)
     characters[list(points)] = list(points.values())
-    words = numbered(dictionary.words)
+    words = index_keys(dictionary.words)
     with tf.init_scope():  # graphs share the tensors instead of holding copies
         return _Tables(
             marks={key: i for key, i in keys.items() if len(key) > 1},

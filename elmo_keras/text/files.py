@@ -56,12 +56,12 @@ def read_sentences(
                 if normalization is None:
                     yield sentence
                 else:
-                    yield [unicodedata.normalize(normalization, t) for t in sentence]
+                    yield [unicodedata.normalize(normalization, t) for t in sentence]  # pyright: ignore[reportArgumentType]
 
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     """The lines of an open file or pipe as UTF-8 bytes; errors name the line."""
-    number, begun = 0, os.fstat(file.fileno())
+    number, before = 0, os.fstat(file.fileno())
     try:
         text = unzipped(file)
         for line in bounded_lines(text):
@@ -74,12 +74,12 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
         raise incomplete(name, error) from error
     except ValueError as error:
         raise ValueError(f"{name}, line {number + 1}: {error}") from error
-    check_unchanged(file, begun, name)
+    check_unchanged(file, before, name)
 
 
-def check_unchanged(file: BinaryIO, begun: os.stat_result, name: str | Path) -> None:
+def check_unchanged(file: BinaryIO, before: os.stat_result, name: str | Path) -> None:
     now = os.fstat(file.fileno())
-    same = now.st_size == begun.st_size and now.st_mtime_ns == begun.st_mtime_ns
+    same = now.st_size == before.st_size and now.st_mtime_ns == before.st_mtime_ns
     if stat.S_ISREG(now.st_mode) and not same:
         raise ValueError(
             f"{name} changed while it was read. Wait until it is complete, or read a "
@@ -111,11 +111,11 @@ def incomplete(name: str | Path, error: Exception) -> ValueError:
 
 def unzipped(file: BinaryIO) -> BinaryIO:
     # Peeked, not read and opened again: a pipe can be read only once.
-    zipped = file.peek(2)[:2] == b"\x1f\x8b"
-    return gzip.open(file) if zipped else file
+    zipped = file.peek(2)[:2] == b"\x1f\x8b"  # pyright: ignore[reportAttributeAccessIssue]
+    return gzip.open(file) if zipped else file  # pyright: ignore[reportReturnType]
 
 
 def _tokenized(lines, tokenizer):
-    while some := list(itertools.islice(lines, LINES_AT_ONCE)):
-        for sentences in tokenizer([line.decode() for line in some]):
+    while chunk := list(itertools.islice(lines, LINES_AT_ONCE)):
+        for sentences in tokenizer([line.decode() for line in chunk]):
             yield from sentences

@@ -2,12 +2,13 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import TypeVar
 
 import numpy as np
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Sized)
+T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -46,8 +47,8 @@ def balanced_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     order = np.argsort(-np.asarray(lengths), kind="stable")
     ends = np.cumsum(np.asarray(lengths)[order])
     n_batches = -(-ends[-1] // tokens)
-    places = np.arange(1, n_batches) * ends[-1] / n_batches
-    borders = [0, *np.unique(np.searchsorted(ends, places) + 1), len(order)]
+    targets = np.arange(1, n_batches) * ends[-1] / n_batches
+    borders = [0, *np.unique(np.searchsorted(ends, targets) + 1), len(order)]
     batches = [order[a:b].tolist() for a, b in itertools.pairwise(borders)]
     return [batch for batch in batches if batch]
 
@@ -86,18 +87,18 @@ def in_order(
 
 
 def in_turn(numbered: Iterable[tuple[int, R]]) -> Iterator[R]:
-    """Yields what has the numbers 0, 1, 2, …, each when all before it are there."""
-    found, following = {}, 0
-    for number, item in numbered:
-        found[number] = item
-        while following in found:
-            yield found.pop(following)
+    """Yields what has the indices 0, 1, 2, …, each when all before it are there."""
+    waiting, following = {}, 0
+    for index, item in numbered:
+        waiting[index] = item
+        while following in waiting:
+            yield waiting.pop(following)
             following += 1
 
 
 def chunks(
-    items: Iterable[S], limit: int, size_of: Callable[[S], int]
-) -> Iterator[list[S]]:
+    items: Iterable[T], limit: int, size_of: Callable[[T], int]
+) -> Iterator[list[T]]:
     """Yields consecutive items that have at least `limit` together."""
     chunk, size = [], 0
     for item in items:

@@ -28,12 +28,12 @@ def tokens_of_sentences(
     list or a column are sentences, and lists or rows of them are tokens. `""` at the end
     of a row of a two-dimensional array is padding.
     """
-    found = plain(sentences)
-    if isinstance(found, (str, bytes)):
-        found = [found]
-    if not _has_items(found):
+    values = plain(sentences)
+    if isinstance(values, (str, bytes)):
+        values = [values]
+    if not _has_items(values):
         raise TypeError(f"Sentences {_EXPECTED}. Received: {_shown(sentences)}")
-    return (_tokens(n, sentence, tokenizer) for n, sentence in enumerate(found))
+    return (_tokens(n, sentence, tokenizer) for n, sentence in enumerate(values))
 
 
 def words_of_sentences(sentences: str | Iterable[Sentence]) -> Iterator[list[str]]:
@@ -69,18 +69,18 @@ def is_table(value: Any) -> bool:
 def str_tokens(tokens: Iterable[str]) -> list[str]:
     """Tokens as a list; one string is refused, as its letters would be taken."""
     is_string = isinstance(tokens, (str, bytes))
-    found = list(tokens) if isinstance(tokens, Iterable) and not is_string else None
-    if found is None or not all(isinstance(token, str) for token in found):
+    values = list(tokens) if isinstance(tokens, Iterable) and not is_string else None
+    if values is None or not all(isinstance(token, str) for token in values):
         raise TypeError(f"Tokens should be a list of str. Received: {_shown(tokens)}")
-    return found
+    return values
 
 
 def encoded(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-def _tokens(number, given, tokenizer):
-    sentence = plain(given)
+def _tokens(index, value, tokenizer):
+    sentence = plain(value)
     if isinstance(sentence, bytes):  # what is not UTF-8 is refused below
         sentence = sentence.decode(errors="surrogateescape")
     if isinstance(sentence, str) and tokenizer is not None:
@@ -93,15 +93,15 @@ def _tokens(number, given, tokenizer):
         tokens = [encoded(plain(token)) for token in sentence]
         b" ".join(tokens).decode()  # are they UTF-8?
     except UnicodeError as error:
-        raise ValueError(f"Sentence {number} should be UTF-8. {error}") from None
+        raise ValueError(f"Sentence {index} should be UTF-8. {error}") from None
     except (TypeError, AttributeError):
         raise TypeError(
-            f"Sentence {number} should be a str or a list of tokens (str). "
-            f"Received: {_shown(given)}"
+            f"Sentence {index} should be a str or a list of tokens (str). "
+            f"Received: {_shown(value)}"
         ) from None
     if b"" in tokens:
         raise ValueError(
-            f"The tokens of sentence {number} should not be empty. Token "
+            f"The tokens of sentence {index} should not be empty. Token "
             f"{tokens.index(b'')} is ''."
         )
     return tokens

@@ -1,4 +1,4 @@
-"""The numbers of known strings, without a table that a SavedModel would initialise."""
+"""The ids of known strings, without a table that a SavedModel would initialise."""
 
 from collections.abc import Iterable
 
@@ -16,28 +16,30 @@ class StringSearch:
     [[2, 0, 1]]
     """
 
-    def __init__(self, strings: Iterable[str], numbers: Iterable[int], unknown: int):
+    def __init__(self, strings: Iterable[str], ids: Iterable[int], unknown: int):
         self._unknown = unknown
         with tf.init_scope():  # graphs share the tensors instead of holding copies
-            strings = tf.constant(list(strings), tf.string)
-            found = _fingerprints(strings).numpy()
-            order = np.argsort(found, kind="stable")
-            self._fingerprints = tf.constant(found[order])
-            self._strings = tf.gather(strings, order)
-            self._numbers = tf.constant(np.array([*numbers], np.int32)[order])
+            keys = tf.constant(list(strings), tf.string)
+            fingerprints = _fingerprints(keys).numpy()
+            order = np.argsort(fingerprints, kind="stable")
+            self._fingerprints = tf.constant(fingerprints[order])
+            self._strings = tf.gather(keys, order)
+            self._ids = tf.constant(np.array([*ids], np.int32)[order])
         # The largest number of strings with the same fingerprint.
-        self._n_equal = int(np.unique(found, return_counts=True)[1].max(initial=0))
+        self._n_equal = int(
+            np.unique(fingerprints, return_counts=True)[1].max(initial=0)
+        )
 
     def __call__(self, strings: tf.Tensor) -> tf.Tensor:
-        """The numbers of strings of any shape, int32."""
+        """The ids of strings of any shape, int32."""
         wanted = tf.reshape(strings, [-1])
         first = tf.searchsorted(self._fingerprints, _fingerprints(wanted))
-        numbers = tf.fill(tf.shape(wanted), self._unknown)
+        ids = tf.fill(tf.shape(wanted), self._unknown)
         for i in range(self._n_equal):  # strings are compared, not just fingerprints
-            place = tf.minimum(first + i, tf.size(self._strings) - 1)
-            known = tf.gather(self._strings, place) == wanted
-            numbers = tf.where(known, tf.gather(self._numbers, place), numbers)
-        return tf.reshape(numbers, tf.shape(strings))
+            index = tf.minimum(first + i, tf.size(self._strings) - 1)
+            known = tf.gather(self._strings, index) == wanted
+            ids = tf.where(known, tf.gather(self._ids, index), ids)
+        return tf.reshape(ids, tf.shape(strings))
 
 
 def _fingerprints(strings):

@@ -1,6 +1,7 @@
 """Texts and tokens in any form as lists and string tensors; where real tokens are."""
 
 import reprlib
+from typing import Any
 
 import keras
 import numpy as np
@@ -10,7 +11,7 @@ from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import encoded, is_table, plain
 
 
-def tokenize(text: tf.Tensor, tokenizer=None) -> tf.RaggedTensor:
+def tokenize(text: tf.Tensor, tokenizer: Any = None) -> tf.RaggedTensor:
     """Tokens of each text.
 
     Args:
@@ -67,11 +68,11 @@ def _encoded(row):
     return [encoded(token) for token in row]
 
 
-def _not_tokens(found):
+def _not_tokens(value):
     return ValueError(
         "Tokens in lists should be a list of `str` for each sentence, such as "
         '[["A", "sentence"], ["Another"]]. Numbers should be a tensor. '
-        f"Received in a list: {reprlib.repr(found)} of type {type(found).__name__}"
+        f"Received in a list: {reprlib.repr(value)} of type {type(value).__name__}"
     )
 
 
@@ -95,13 +96,13 @@ def received(inputs, declared: str = "(None,)") -> str:
     kind, rank = kind_and_rank(inputs)
     if rank is None and not hasattr(inputs, "dtype"):
         return f"an object of type {type(inputs).__name__}"
-    found = f"{tf.as_dtype(inputs.dtype).name} of shape {inputs.shape}"
+    text = f"{tf.as_dtype(inputs.dtype).name} of shape {inputs.shape}"
     if kind == "string" and rank == 1:
-        found += ", not split into tokens"
+        text += ", not split into tokens"
     if kind == "float":
-        found += ". A Keras model for strings should begin with "
-        found += f'keras.Input({declared}, dtype="string"), also a Sequential one'
-    return found
+        text += ". A Keras model for strings should begin with "
+        text += f'keras.Input({declared}, dtype="string"), also a Sequential one'
+    return text
 
 
 def dense_tokens(tokens) -> tuple[tf.Tensor, tf.Tensor]:
@@ -136,5 +137,5 @@ def positions(mask: tf.Tensor) -> tf.Tensor:
 
 def last_position(mask: tf.Tensor) -> tf.Tensor:
     """The last true position of each row, below 0 if there is none: `(..., 1)`."""
-    places = tf.where(mask, positions(mask), -1)
-    return tf.reduce_max(places, axis=-1, keepdims=True)
+    real = tf.where(mask, positions(mask), -1)
+    return tf.reduce_max(real, axis=-1, keepdims=True)

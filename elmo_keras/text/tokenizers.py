@@ -99,7 +99,7 @@ def raw_text_tokenizer() -> RawTextTokenizer:
         return words.tokenize(breaker.break_sentences(lines))
 
     def tokenize(lines):
-        nested = tokens(tf.constant(lines)).to_list()
+        nested = tokens(tf.constant(lines)).to_list()  # pyright: ignore[reportOptionalCall]
         return [[[t.decode() for t in s] for s in line] for line in nested]
 
     return tokenize

@@ -15,7 +15,7 @@ class Plan(NamedTuple):
     """Sentences in reading order, cut into rows of about equal length."""
 
     order: np.ndarray  # (sentences,), their indices
-    # (sentences + 1,), where each starts in one long stream; it takes one place more
+    # (sentences + 1,), where each starts in one long stream; it takes one position more
     # than it has tokens, for a boundary.
     starts: np.ndarray
     rows: np.ndarray  # (rows + 1,), where each row starts, and the stream's end
@@ -67,7 +67,7 @@ class Window(NamedTuple):
     targets: np.ndarray  # (2, rows, time), word ids to predict
     real: np.ndarray  # bool (rows, time), False after the end of a row
     # bool (rows, time), True where a sentence starts that is read from the zero state;
-    # both directions start it at the same place.
+    # both directions start it at the same position.
     from_zero: np.ndarray
 
 
@@ -85,11 +85,11 @@ def window(
     `</S> w_n … w_1`, predicting `w_n … w_1 <S>`.
     """
     begins, ends = plan.rows[:-1][rows, None], plan.rows[1:][rows, None]
-    places = begins + step * unroll_steps + np.arange(unroll_steps)
-    real = places < ends
-    places = np.where(real, places, 0)
-    sentence = np.searchsorted(plan.starts, places, side="right") - 1
-    offset = places - plan.starts[sentence]
+    positions = begins + step * unroll_steps + np.arange(unroll_steps)
+    real = positions < ends
+    positions = np.where(real, positions, 0)
+    sentence = np.searchsorted(plan.starts, positions, side="right") - 1
+    offset = positions - plan.starts[sentence]
     length = plan.starts[sentence + 1] - plan.starts[sentence] - 1
     end = corpus.ends[plan.order[sentence]]
 
@@ -107,7 +107,7 @@ def window(
 
 
 def _tokens(corpus, at, *, begin=False, end=False):
-    """The tokens at these places of the corpus, `<S>` or `</S>` where asked for."""
-    # Only the places of boundaries can be outside the corpus.
+    """The tokens at these positions of the corpus, `<S>` or `</S>` where asked for."""
+    # Only the positions of boundaries can be outside the corpus.
     inside = np.clip(at, 0, len(corpus.tokens) - 1)
     return np.where(begin, BEGIN, np.where(end, END, corpus.tokens[inside]))

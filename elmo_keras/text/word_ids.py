@@ -29,18 +29,18 @@ class WordIds:
         self._config = config
         dictionary = config.dictionary
         if dictionary is not None:
-            self._characters = numbered(dictionary.characters)
-            self._words = numbered(dictionary.words)
+            self._characters = index_keys(dictionary.characters)
+            self._words = index_keys(dictionary.words)
 
     def __call__(self, words: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
         """Ids int32 `(words, config.ids_per_token)`, and where padding begins."""
         if self._config.unicode_normalization is not None:
-            words = [_normalized(word, self._config) for word in words]
+            words = [_normalize(word, self._config) for word in words]
         if self._config.dictionary is None:
-            return self._of_bytes(words)
-        return self._of_characters(words)
+            return self._byte_ids(words)
+        return self._dictionary_ids(words)
 
-    def _of_bytes(self, words):
+    def _byte_ids(self, words):
         length = self._config.max_characters_per_token
         begin, end = (token.encode() for token in BOUNDARIES)
         marks = {begin: BEGIN_OF_SENTENCE, end: END_OF_SENTENCE}
@@ -49,10 +49,10 @@ class WordIds:
         ids = np.full((len(words), length), PADDING, np.int32)
         ids[:, 0] = BEGIN_OF_WORD
         rows = np.repeat(np.arange(len(words)), ends - 1)
-        places = np.arange(len(rows)) - np.repeat(
+        columns = np.arange(len(rows)) - np.repeat(
             np.cumsum(ends - 1) - ends + 1, ends - 1
         )
-        ids[rows, places + 1] = np.frombuffer(b"".join(cut), np.uint8)
+        ids[rows, columns + 1] = np.frombuffer(b"".join(cut), np.uint8)
         ids[np.arange(len(words)), ends] = END_OF_WORD
         for row, word in enumerate(words):
             if word in marks:
@@ -70,7 +70,7 @@ class WordIds:
             limit = starts[-1] if starts else limit
         return word[:limit]
 
-    def _of_characters(self, words):
+    def _dictionary_ids(self, words):
         config, keys = self._config, self._characters
         length = config.max_characters_per_token - 2
         texts = [_text(word) for word in words]
@@ -90,18 +90,18 @@ class WordIds:
                     unknown = keys["<oov>"]
                     characters = [keys.get(c, unknown) for c in text[:length]]
                 # The two marks are swapped in the code that trained these models.
-                found = [keys["<eow>"], *characters, keys["<bow>"]]
-                ids[row, first : first + len(found)] = found
-                ends[row] = len(found)
+                marked = [keys["<eow>"], *characters, keys["<bow>"]]
+                ids[row, first : first + len(marked)] = marked
+                ends[row] = len(marked)
         return ids + 1, ends
 
 
-def numbered(keys: str) -> dict[str, int]:
+def index_keys(keys: str) -> dict[str, int]:
     """Key → its line in the text of a dictionary, from 0."""
     return {key: i for i, key in enumerate(keys.split("\n")) if key}
 
 
-def _normalized(word, config):
+def _normalize(word, config):
     try:
         text = word.decode()
     except UnicodeDecodeError:

@@ -49,7 +49,7 @@ class Inputs:
     @functools.cached_property
     def statistics(self) -> list[TextStatistics]:
         return [
-            TextStatistics.of(text, self.vocabulary, self.config)
+            TextStatistics.from_corpus(text, self.vocabulary, self.config)
             for text in (self.train, self.valid)
         ]
 
@@ -67,9 +67,9 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         train = _training_text(data, config, cache)
     else:
         topics = python_reference()
-        valid = Corpus.of(itertools.chain(*topics[VALIDATION_TOPICS]))
+        valid = Corpus.from_sentences(itertools.chain(*topics[VALIDATION_TOPICS]))
         del topics[VALIDATION_TOPICS]
-        train = Corpus.of(itertools.chain(*topics))
+        train = Corpus.from_sentences(itertools.chain(*topics))
     vocabulary = Vocabulary.load(data.vocabulary) if data.vocabulary else known
     if vocabulary is None:
         vocabulary = _count_words(data, config, train)
@@ -103,7 +103,7 @@ def _sentences(data, patterns, config) -> Iterator[list[str]]:
 
 def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
     """The held-out text, which must have a sentence."""
-    valid = Corpus.of(_sentences(data, data.valid, config))
+    valid = Corpus.from_sentences(_sentences(data, data.valid, config))
     if not len(valid):
         raise ValueError("The files of --valid hold no sentence.")
     return valid

@@ -27,7 +27,7 @@ from elmo_keras.util import console
 
 # Sentences of letters as words.
 SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
-CORPUS = Corpus.of(SENTENCES)
+CORPUS = Corpus.from_sentences(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 
 TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8

@@ -11,7 +11,7 @@ from elmo_keras.text.corpus import Corpus, TextStatistics
 from elmo_keras.training.inputs import python_reference
 
 SENTENCES = [list("abcdefg"), list("hi"), ["j"], list("abc"), ["a"] * 11, ["한", "l"]]
-CORPUS = Corpus.of(SENTENCES)
+CORPUS = Corpus.from_sentences(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 
 
@@ -22,7 +22,7 @@ def never():
 
 def test_a_corpus_keeps_every_sentence():
     assert [*CORPUS.sentences()] == SENTENCES
-    assert [*Corpus.of([["a"], [], ["b"]]).sentences()] == [["a"], ["b"]]
+    assert [*Corpus.from_sentences([["a"], [], ["b"]]).sentences()] == [["a"], ["b"]]
     assert CORPUS.words[:3] == ("<S>", "</S>", "a") and len(set(CORPUS.words)) == 14
     assert CORPUS.lengths().tolist() == [7, 2, 1, 3, 11, 2]
     assert len(CORPUS.tokens) == 26 and CORPUS.n_predictions == 26 + 6
@@ -34,7 +34,7 @@ def test_a_corpus_in_files_equals_the_one_in_memory(
     tmp_path, monkeypatch, at_once, sentences
 ):
     monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
-    expected = Corpus.of(sentences)
+    expected = Corpus.from_sentences(sentences)
     for source in (iter(sentences), never()):  # written, then opened
         actual = Corpus.in_files(source, tmp_path / "a" / "b", ["x", 1])
         assert actual.words == expected.words and actual.digest == expected.digest
@@ -49,7 +49,7 @@ def test_other_sources_are_read_again(tmp_path):
     other = Corpus.in_files([["b"]], tmp_path, {"size": 2})
     assert [*other.sentences()] == [["b"]] and other.digest != first
     assert Corpus.in_files(never(), tmp_path, {"size": 2}).digest == other.digest
-    damaged = {"about.json": b"{", "ends.int64": b"", "tokens.int32": b"\1\0\0\0"}
+    damaged = {"metadata.json": b"{", "ends.int64": b"", "tokens.int32": b"\1\0\0\0"}
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)
         again = Corpus.in_files([["b"]], tmp_path, {"size": 2})
@@ -74,8 +74,11 @@ def test_an_interrupted_corpus_is_not_taken_for_a_whole_one(tmp_path, before):
 def test_the_digest_is_that_of_the_sentences():
     text = "".join(" ".join(s) + "\n" for s in SENTENCES)
     assert CORPUS.digest == hashlib.sha256(text.encode()).hexdigest()
-    digests = [CORPUS.digest, Corpus.of(SENTENCES[::-1]).digest]
-    digests += [Corpus.of([["a"], ["b"]]).digest, Corpus.of([["a", "b"]]).digest]
+    digests = [CORPUS.digest, Corpus.from_sentences(SENTENCES[::-1]).digest]
+    digests += [
+        Corpus.from_sentences([["a"], ["b"]]).digest,
+        Corpus.from_sentences([["a", "b"]]).digest,
+    ]
     digests += [CORPUS.every(2, first).digest for first in range(2)]
     assert len(set(digests)) == len(digests)
 
@@ -105,7 +108,7 @@ def test_statistics_show_what_vocabulary_and_model_lose(config, monkeypatch, at_
     text = [["1234567", "12345678", "한국어"], ["x", "한국어", "가나다"], ["x"] * 4]
     text.append("zzzzzzzzz aaaaaaaa zzzzzzzzz".split())
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "x", "한국어", "no"])
-    result = TextStatistics.of(Corpus.of(text), vocabulary, config)
+    result = TextStatistics.from_corpus(Corpus.from_sentences(text), vocabulary, config)
     assert (result.sentences, result.tokens, result.distinct_words) == (4, 13, 7)
     assert result.unknown == 6 / 13  # all but five x and two 한국어
     assert result.cut == 7 / 13
@@ -115,11 +118,11 @@ def test_statistics_show_what_vocabulary_and_model_lose(config, monkeypatch, at_
         "4 sentences, 13 tokens, 7 distinct words; 46.15% of the tokens are <UNK>, "
         "53.846% are too long and cut, such as 한국어, zzzzzzzzz, 12345678"
     )
-    whole = TextStatistics.of(CORPUS, VOCABULARY, config)
+    whole = TextStatistics.from_corpus(CORPUS, VOCABULARY, config)
     assert whole.cut == 0 and str(whole).endswith("0.000% are too long and cut")
-    nothing = Corpus.of([[]])
+    nothing = Corpus.from_sentences([[]])
     assert len(nothing) == 0 and nothing.n_predictions == 0
-    result = TextStatistics.of(nothing, VOCABULARY, config)
+    result = TextStatistics.from_corpus(nothing, VOCABULARY, config)
     assert (result.tokens, result.unknown, result.cut) == (0, 0.0, 0.0)
 
 

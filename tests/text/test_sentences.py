@@ -84,5 +84,5 @@ def test_a_tokenizer_splits_texts_but_not_tokens():
 
 
 def test_corpora_and_vocabularies_hold_the_words_of_texts():
-    assert list(Corpus.of("a bc").sentences()) == [["a", "bc"]]
+    assert list(Corpus.from_sentences("a bc").sentences()) == [["a", "bc"]]
     assert Vocabulary.count(["a bc"]).words[3:] == ("a", "bc")

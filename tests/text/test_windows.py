@@ -17,7 +17,7 @@ SENTENCES = [
     list("ab") * 9,
     ["k", "l"],
 ]
-CORPUS = Corpus.of(SENTENCES)
+CORPUS = Corpus.from_sentences(SENTENCES)
 N_ROWS = [1, 2, 3, 7, 12]
 UNROLL_STEPS = [1, 4, 5, 100]
 
@@ -89,7 +89,7 @@ def test_rows_have_about_the_same_length(n_rows):
 
 
 def test_the_order_is_a_function_of_seed_and_epoch():
-    corpus = Corpus.of([[str(i)] for i in range(30)])
+    corpus = Corpus.from_sentences([[str(i)] for i in range(30)])
 
     def order(n_rows, seed, epoch):
         return tuple(
@@ -101,7 +101,7 @@ def test_the_order_is_a_function_of_seed_and_epoch():
 
 
 def test_a_share_of_the_sentences_starts_from_the_zero_state():
-    corpus = Corpus.of([["a"]] * 10_000)
+    corpus = Corpus.from_sentences([["a"]] * 10_000)
     plans = [
         Plan.in_random_order(
             corpus, n_rows, seed=seed, epoch=epoch, zero_state_share=0.1

@@ -11,7 +11,7 @@ from elmo_keras.training.options import RunSettings
 from elmo_keras.training.streams import Streams
 
 SENTENCES = [list("abcdefgh")] * 60
-CORPUS = Corpus.of(SENTENCES)
+CORPUS = Corpus.from_sentences(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES)
 
 

@@ -91,7 +91,9 @@ def test_a_training_text_that_changed_is_read_again(read):
 
 @pytest.mark.parametrize(("words", "refused"), [("a", False), ("xyz", True)])
 def test_a_vocabulary_without_the_words_of_the_text_is_refused(words, refused):
-    text = Corpus.of([list("abc"), list("adefghi")])  # "a" is two of ten tokens
+    text = Corpus.from_sentences(
+        [list("abc"), list("adefghi")]
+    )  # "a" is two of ten tokens
     vocabulary = Vocabulary(("<S>", "</S>", "<UNK>", *words))
     inputs = types.SimpleNamespace(train=text, vocabulary=vocabulary)
     message = "100.0% of the tokens of the training text are not among the 6 words of"

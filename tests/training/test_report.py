@@ -108,7 +108,7 @@ def test_a_finished_run_names_every_limit_it_has_reached():
 def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told(
     unknown, n_rows, found
 ):
-    text = Corpus.of([list("abc"), list("adefghi")])
+    text = Corpus.from_sentences([list("abc"), list("adefghi")])
     batches = types.SimpleNamespace(corpus=text, n_rows=n_rows, unroll_steps=4)
     lines = find_problems(types.SimpleNamespace(unknown=unknown), batches)
     for line, start in zip(lines, found, strict=True):

@@ -24,7 +24,7 @@ def streams(config):
 
 
 def test_an_empty_corpus_has_no_steps(streams):
-    empty = streams(Corpus.of([]))
+    empty = streams(Corpus.from_sentences([]))
     assert empty.n_steps(0) == 0 and list(empty.batches(0)) == []
 
 
