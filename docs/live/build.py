@@ -65,8 +65,8 @@ def build(folder: Path, languages: dict[str, dict]) -> None:
                 f"The runtime and the model of {language} should have at most "
                 f"{FIRST_CLICK:,} bytes. They have {first:,}: take a smaller model."
             )
-    about = {"runtimeBytes": runtime, "languages": entries}
-    (folder / "models.json").write_text(json.dumps(about, ensure_ascii=False), "utf-8")
+    page = {"runtimeBytes": runtime, "languages": entries}
+    (folder / "models.json").write_text(json.dumps(page, ensure_ascii=False), "utf-8")
 
 
 def add_runtime(folder: Path) -> int:
@@ -83,7 +83,7 @@ def add_runtime(folder: Path) -> int:
         for name in RUNTIMES:
             shutil.copy(wasm / f"{name}.js", folder)
             # Not named .gz: some servers would announce that as an encoding.
-            packed(folder / f"{name}.bin", (wasm / f"{name}.wasm").read_bytes())
+            write_gzip(folder / f"{name}.bin", (wasm / f"{name}.wasm").read_bytes())
     fetched = [f"{RUNTIMES[0]}.js", f"{RUNTIMES[0]}.bin", "worker.js"]
     return sum((folder / name).stat().st_size for name in fetched)
 
@@ -102,9 +102,9 @@ def add_model(folder: Path, language: str, model: str) -> dict:
         convert(elmo, path, steps={1: (STEPS,)}, words=(WORDS,), characters=())
         lite = read_lite(path)
         parts = {**lite.graphs, **lite.arrays}
-        about = {"config": lite.metadata["config"], "steps": STEPS, "words": WORDS}
+        metadata = {"config": lite.metadata["config"], "steps": STEPS, "words": WORDS}
         name = f"{language}.bin"
-        size = write_parts(folder / name, about, parts)
+        size = write_parts(folder / name, metadata, parts)
     sizes = {"file": name, "bytes": size, "dim": elmo.config.projection_dim}
     sizes["softmaxBytes"] = 0
     softmax = files.bilm().softmax
@@ -115,28 +115,31 @@ def add_model(folder: Path, language: str, model: str) -> dict:
             "scales": scales[:, 0],
             "bias": np.asarray(softmax.bias),
         }
-        about = {"words": files.vocabulary.words, "special": files.vocabulary.special}
+        metadata = {
+            "words": files.vocabulary.words,
+            "special": files.vocabulary.special,
+        }
         name = f"{language}-words.bin"
-        size = write_parts(folder / name, about, parts)
+        size = write_parts(folder / name, metadata, parts)
         sizes |= {"softmaxFile": name, "softmaxBytes": size}
     return sizes
 
 
-def write_parts(path: Path, about: dict, parts: dict[str, np.ndarray]) -> int:
+def write_parts(path: Path, metadata: dict, parts: dict[str, np.ndarray]) -> int:
     """A gzip file: the length of a JSON header, the header, and arrays after it."""
     arrays = {name: np.ascontiguousarray(part) for name, part in parts.items()}
     lengths = [-(-array.nbytes // 64) * 64 for array in arrays.values()]
     starts = itertools.accumulate(lengths, initial=0)
-    places = {n: [start, a.nbytes] for (n, a), start in zip(arrays.items(), starts)}
-    header = json.dumps(about | {"parts": places}, default=list).encode()
+    positions = {n: [start, a.nbytes] for (n, a), start in zip(arrays.items(), starts)}
+    header = json.dumps(metadata | {"parts": positions}, default=list).encode()
     header += b" " * (-(len(header) + 4) % 64)
     content = [len(header).to_bytes(4, "little"), header]
     for array, length in zip(arrays.values(), lengths):
         content.append(array.tobytes().ljust(length, b"\0"))
-    return packed(path, b"".join(content))
+    return write_gzip(path, b"".join(content))
 
 
-def packed(path: Path, content: bytes) -> int:
+def write_gzip(path: Path, content: bytes) -> int:
     path.write_bytes(gzip.compress(content, 9, mtime=0))
     return path.stat().st_size
 

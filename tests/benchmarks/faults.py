@@ -1,7 +1,7 @@
 """The embedded server with heavy and faulty clients, and what others notice of them.
 
     python -m tests.benchmarks.faults EXPORT
-    python -m tests.benchmarks.faults EXPORT --checkout ../before --only long uses
+    python -m tests.benchmarks.faults EXPORT --checkout ../before --only long posts
 
 EXPORT holds a version that `elmo-keras export` wrote. Each fault meets a server of its
 own, with --checkout that of another checkout too, with the default limits. A server
@@ -34,9 +34,8 @@ from tests.support.serving_requests import text_request, tokens_request
 SHORT = text_request(["one sentence of eight tokens is here ."], "elmo")
 MAX_MEGABYTES = 12_000  # of address space
 TOKENS = 30_000  # of a long sentence
-POSTS, FAULTY, LARGE = 180, 300, 7
+POSTS, FAULTY = 180, 300
 WATCHED, LONGER = 15.0, 75.0  # seconds: of faulty connections; until they are closed
-FILTERS = "elmo", "default", "word_emb", "lstm_outputs1", "elmo layers", "default elmo"
 
 
 def client(server: Server) -> Callable[[object], tuple[str, float]]:
@@ -72,18 +71,6 @@ def short_requests(server: Server) -> Iterator[list[float]]:
     finally:
         stop.set()
         thread.join()
-
-
-def first_uses(server: Server) -> Iterator[str]:
-    """The first use of some output filters, beside short requests."""
-    send = client(server)
-    send(SHORT)
-    with short_requests(server) as others:
-        time.sleep(1)
-        requests = [text_request(["a word"], *names.split()) for names in FILTERS]
-        first = [send(request)[1] for request in requests]
-    yield described(first)
-    yield f"short requests {described(others)}"
 
 
 def long(server: Server) -> Iterator[str]:
@@ -124,17 +111,11 @@ def columns():
     return request
 
 
-def ended(server: Server, *numbers: int) -> str:
-    """Sends signals, half a second apart: the exit status, and when it came."""
-    begin = time.perf_counter()
-    for i, number in enumerate(numbers):
-        time.sleep(0.5 if i else 0)
-        server.process.send_signal(number)
-    status = server.process.wait(300)
-    return f"status {status} after {time.perf_counter() - begin:.1f} s"
+def empty_sentences():
+    return text_request([""] * 200_000, "elmo")
 
 
-def signals(server: Server, *numbers: int) -> Iterator[str]:
+def sigterm(server: Server) -> Iterator[str]:
     """Ends a server while clients send requests, each until one is refused."""
     statuses = collections.Counter()
 
@@ -144,15 +125,17 @@ def signals(server: Server, *numbers: int) -> Iterator[str]:
             status, _ = send(text_request([" ".join(["w"] * tokens)], "elmo"))
             statuses[status] += 1
 
-    lengths = TOKENS, *[8] * 12
-    threads = [threading.Thread(target=work, args=(n,)) for n in lengths]
+    threads = [threading.Thread(target=work, args=(n,)) for n in (TOKENS, *[8] * 12)]
     for thread in threads:
         thread.start()
     time.sleep(3)
-    status = ended(server, *numbers)
+    begin = time.perf_counter()
+    server.process.send_signal(signal.SIGTERM)
+    status = server.process.wait(300)
+    seconds = time.perf_counter() - begin
     for thread in threads:
         thread.join()
-    yield f"{status}; {counted(statuses)}"
+    yield f"status {status} after {seconds:.1f} s; {counted(statuses)}"
 
 
 def posts(server: Server) -> Iterator[str]:
@@ -175,53 +158,17 @@ def dripping(server: Server, content: str) -> Iterator[str]:
         yield f"{left} of {FAULTY} still open after {LONGER:.0f} s"
 
 
-def large_answers(server: Server) -> Iterator[str]:
-    """Posts with large answers, one after another, beside short requests of gRPC."""
-    with short_requests(server) as waits:
-        bodies = [text_body(32, 40)] * LARGE
-        replies = [rest_clients.ask(server.rest_port, PREDICT, b) for b in bodies]
-    seconds = np.median([reply.seconds for reply in replies[1:]])
-    yield f"{seconds:.2f} s (median of {LARGE}), {len(replies[0].content):,} bytes"
-    yield f"gRPC {described(waits)}"
-
-
-def rest_sigterm(server: Server) -> Iterator[str]:
-    """SIGTERM while posts wait."""
-    waiting = Posts(server.rest_port, text_body(32, 60), 60)
-    time.sleep(0.5)
-    status = ended(server, signal.SIGTERM)
-    yield f"{counted(waiting.join())}; {status}"
-
-
-MIXED = [" ".join(["w"] * 1000), *[""] * 100]
 BODY = f"{HEAD}Content-Length: 1000\r\n\r\n"
 DRIP = f"{FAULTY} connections that drip"
 FAULTS = {  # name → title, fault and its further arguments
     "columns": ("no rows, 10^8 columns", heavy, columns),
-    "empty": (
-        "200,000 empty sentences",
-        *(heavy, lambda: text_request([""] * 200_000, "elmo")),
-    ),
-    "padding": (
-        "1,000 tokens and 100 empty sentences, all outputs",
-        *(heavy, lambda: text_request(MIXED)),
-    ),
-    "spaces": (
-        "30 MB of spaces",
-        *(heavy, lambda: text_request([" " * 30_000_000], "elmo")),
-    ),
+    "empty": ("200,000 empty sentences", heavy, empty_sentences),
     "long": (f"a sentence of {TOKENS:,} tokens", long),
-    "uses": (f"the first use of {len(FILTERS)} output filters", first_uses),
-    "sigterm": ("SIGTERM with a grace of 4 s under load", signals, signal.SIGTERM),
-    "ctrl-c": ("Ctrl-C twice under load", signals, signal.SIGINT, signal.SIGINT),
+    "sigterm": ("SIGTERM with a grace of 4 s under load", sigterm),
     "posts": (f"{POSTS} posts of 8 × 40 tokens at once", posts),
     "headers": (f"{DRIP} headers", dripping, f"{HEAD}X-Slow: "),
     "bodies": (f"{DRIP} a body", dripping, BODY),
-    "answers": ("posts of 32 × 40 tokens beside a gRPC client", large_answers),
-    "rest-sigterm": ("SIGTERM while 60 posts wait, grace of 1 s", rest_sigterm),
 }
-GRACE = {signals: ["--grace-seconds=4"], rest_sigterm: ["--grace-seconds=1"]}
-OVER_REST = posts, dripping, large_answers, rest_sigterm
 
 
 def counted(statuses: collections.Counter) -> str:
@@ -251,9 +198,9 @@ def main(
     for title, fault, *arguments in map(FAULTS.get, only):
         cells = []
         for folder in checkouts.values():
-            with Server(export, *GRACE.get(fault, []), checkout=folder) as server:
-                if fault in OVER_REST:  # it has answered a request
-                    rest_clients.ask(server.rest_port, PREDICT, text_body(8, 40))
+            with Server(export, "--grace-seconds=4", checkout=folder) as server:
+                # It has answered a request.
+                rest_clients.ask(server.rest_port, PREDICT, text_body(8, 40))
                 cells.append("; ".join(fault(server, *arguments)))
         runner.row(title, *cells)
 
