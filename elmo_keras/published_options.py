@@ -43,24 +43,20 @@ MAX_OPTIONS = 2**20  # bytes of an options.json
 
 def read_options(path: str | Path) -> dict[str, Any]:
     with Path(path).open("rb") as file:
-        return parse_options(file.read(MAX_OPTIONS + 1), path)
-
-
-def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
-    """The options in the content of an `options.json`; errors give its name."""
+        content = file.read(MAX_OPTIONS + 1)
     if len(content) > MAX_OPTIONS:
         raise ValueError(
-            f"{name} should hold options. It has over {MAX_OPTIONS} bytes."
+            f"{path} should hold options. It has over {MAX_OPTIONS} bytes."
         )
     try:
         options = json.loads(content.decode())
     except RecursionError as error:
-        raise ValueError(f"{name} should hold JSON. It is nested too deep.") from error
+        raise ValueError(f"{path} should hold JSON. It is nested too deep.") from error
     except ValueError as error:
-        raise ValueError(f"{name} should hold JSON. {error}") from error
+        raise ValueError(f"{path} should hold JSON. {error}") from error
     if not isinstance(options, dict):
         raise ValueError(
-            f"{name} should hold a JSON object. Received: {shortened(options)}"
+            f"{path} should hold a JSON object. Received: {shortened(options)}"
         )
     return options
 

@@ -68,7 +68,8 @@ class Hdf5File:
         structures.start_object()
         root = SuperBlock(structures, 0).offset_to_dataobjects
         self._root = DataObjects(structures, root)
-        self.datasets = join_scales(_datasets(self._data, structures, root))
+        datasets = _datasets(self._data, structures, self._root, {root})
+        self.datasets = join_scales(datasets)
 
     def text_attribute(self, name: str) -> str | None:
         """The attribute of a name; None if there is none that is a text."""
@@ -128,13 +129,12 @@ class _Structures:
         return bytes(part)
 
 
-def _datasets(data, structures, root) -> dict[str, "Dataset"]:
-    datasets, groups, seen = {}, [("", root)], {root}
+def _datasets(data, structures, root, seen) -> dict[str, "Dataset"]:
+    datasets, groups = {}, [("", root)]
     while groups:
-        path, address = groups.pop()
+        path, group = groups.pop()
         structures.start_object()
-        links = DataObjects(structures, address).get_links()
-        for name, address in links.items():
+        for name, address in group.get_links().items():
             name = f"{path}{name}"
             if isinstance(address, str):
                 raise ValueError(
@@ -150,7 +150,7 @@ def _datasets(data, structures, root) -> dict[str, "Dataset"]:
             if header.is_dataset:
                 datasets[name] = Dataset(data, name, header)
             else:
-                groups.append((f"{name}/", address))
+                groups.append((f"{name}/", header))
     return datasets
 
 

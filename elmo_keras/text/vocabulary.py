@@ -130,16 +130,12 @@ class Vocabulary:
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
         """Reads a `vocab.txt`, one word a line; `ValueError` if it is none."""
-        return cls.parse(whole_file(path, MAX_VOCABULARY), path)
-
-    @classmethod
-    def parse(cls, content: bytes, name: str | Path) -> "Vocabulary":
-        """The vocabulary in the content of a `vocab.txt`; errors name the file."""
+        content = whole_file(path, MAX_VOCABULARY)
         lines = content.removesuffix(b"\n").split(b"\n")
         try:
             return cls(list(_words(lines)))
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
+            raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | Path) -> None:
         """Writes a `vocab.txt`, one word a line."""
