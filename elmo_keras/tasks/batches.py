@@ -42,7 +42,7 @@ class Batches:
         self.examples = examples
         self.text_fields = text_fields
         self.integer_fields = integer_fields
-        self.labels = labels
+        self.labels = labels or ()
         self.cache = cache
         self.batch_size = batch_size
         self._max_pairs = MAX_PAIRS if compares_tokens else np.inf

@@ -117,7 +117,7 @@ def paired_tests_table(
     @functools.lru_cache(2)  # a variant is in two pairs, one after the other
     def statistics(variant):
         paths = [task.output / model_file(variant, seed) for seed in task.seeds]
-        models = [keras.models.load_model(path, compile=False) for path in paths]
+        models: list = [keras.models.load_model(path, compile=False) for path in paths]
         return [task.evaluate(model, examples) for model in models]
 
     rows = []

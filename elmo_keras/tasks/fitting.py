@@ -39,8 +39,8 @@ def fit_until_best(
     first epochs, the lower training loss. Training stops after `patience` epochs without a
     better one; the order of the examples depends on `seed`.
     """
-    best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
-    steps = _Steps()
+    best, best_key, best_epoch, weights = {}, None, 0, []
+    losses, seconds = [], []
     for epoch in range(1, epochs + 1):
         dataset = batches.shuffled(seed, epoch)
         with Progress(
@@ -48,8 +48,14 @@ def fit_until_best(
             desc=f"  epoch {epoch:3}",
             unit=" steps",
             leave=False,
-        ) as steps.bar:
-            history = model.fit(dataset, shuffle=False, verbose=0, callbacks=[steps])
+        ) as bar:
+            steps = _Steps(bar)
+            history = model.fit(
+                dataset,
+                shuffle=False,
+                verbose=0,  # pyright: ignore[reportArgumentType]
+                callbacks=[steps],
+            )
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
@@ -74,6 +80,12 @@ def fit_until_best(
 
 
 class _Steps(keras.callbacks.Callback):
+    """The times of an epoch's begin and of the end of each step."""
+
+    def __init__(self, bar):
+        super().__init__()
+        self.bar = bar
+
     def on_epoch_begin(self, epoch, logs=None):
         self.times = [time.perf_counter()]
 

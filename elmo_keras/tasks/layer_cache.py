@@ -53,7 +53,8 @@ class LayerCache:
         self._ends = dict(zip(distinct, ends.tolist()))
         n_tokens = int(ends[-1]) if distinct else 0
         embedder = Embedder(elmo, layers="all") if isinstance(elmo, Elmo) else elmo
-        n_layers, _, dim = embedder.engine.shape
+        config = embedder.engine.config
+        n_layers, dim = config.n_layers + 1, 2 * config.projection_dim
         with tempfile.TemporaryFile(dir=folder) as file:
             self._layers = np.memmap(  # (tokens, layers, dim); a file is never empty
                 file, np.float32, "w+", shape=(max(1, n_tokens), n_layers, dim)

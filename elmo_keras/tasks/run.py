@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 
@@ -57,7 +58,8 @@ class _Experiment:
         self._texts = [text for examples in data for text in task.texts(examples)]
         self._start = read_start_vectors(task, self._texts)
         self._data_fingerprint = data.fingerprint
-        self._fingerprints = {None: None}  # model → that of its weights
+        # Model → the fingerprint of its weights.
+        self._fingerprints: dict[Any, str | None] = {None: None}
         self._cached = None, None  # a model, and the cache of its layers
 
     def check(self, runs: Sequence[tuple[Variant, int]]) -> None:
@@ -167,13 +169,14 @@ class _Experiment:
             dropout=task.dropout,
             trainable_words=not task.freeze_word_vectors,
         )
-        if start.words:
+        if start.vectors is not None:
             vectors.assign_word_vectors(start.words, start.vectors)
         model = task.model(vectors, train)
         model.compile(
             keras.optimizers.Adam(task.learning_rate, global_clipnorm=5.0),
             loss=task.loss,
-            jit_compile=False,  # XLA has no strings
+            # XLA has no strings.
+            jit_compile=False,  # pyright: ignore[reportArgumentType]
         )
         return model
 

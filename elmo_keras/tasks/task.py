@@ -49,7 +49,7 @@ class Variant(NamedTuple):
     def name(self) -> str:
         """The name of its files, made of the settings that differ from the defaults."""
         usual = Variant()
-        parts = ["baseline"]
+        parts: list = ["baseline"]
         if self.elmo is not None:
             parts = ["elmo", model_title(self.elmo)]
             parts += [self.elmo_at] * (self.elmo_at != usual.elmo_at)

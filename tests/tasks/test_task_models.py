@@ -22,7 +22,7 @@ from elmo_keras.tasks import (
 )
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.coreference.document_batches import document_inputs
+from elmo_keras.tasks.coreference.coreference_model import document_inputs
 from elmo_keras.tasks.coreference.task import Coreference
 from elmo_keras.tasks.entail.task import Entailment
 from elmo_keras.tasks.similarity.task import Similarity

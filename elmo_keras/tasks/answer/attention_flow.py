@@ -21,14 +21,16 @@ class TrilinearScores(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, texts_shape):
-        self.of_text, self.of_question, self.of_both = (
+        self.text_weights, self.question_weights, self.product_weights = (
             self.add_weight(texts_shape[-1:], _small, name=name) for name in "uvw"
         )
 
     def call(self, texts, questions):
-        alone = ops.matmul(texts, self.of_text)[:, :, None]
-        other = ops.matmul(questions, self.of_question)[:, None, :]
-        both = ops.matmul(texts * self.of_both, ops.transpose(questions, (0, 2, 1)))
+        alone = tf.expand_dims(tf.linalg.matvec(texts, self.text_weights), 2)
+        other = tf.expand_dims(tf.linalg.matvec(questions, self.question_weights), 1)
+        both = ops.matmul(
+            texts * self.product_weights, ops.transpose(questions, (0, 2, 1))
+        )
         return alone + other + both
 
 
@@ -83,8 +85,8 @@ class SelfAttention(_Attention):
     """
 
     def call(self, texts, mask):
-        number = tf.range(tf.shape(texts)[1])
-        attended = mask[:, None, :] & (number[:, None] != number)
+        index = tf.range(tf.shape(texts)[1])
+        attended = mask[:, None, :] & (index[:, None] != index)
         weights = masked_softmax(self.scores(texts, texts), attended)
         context = ops.matmul(weights, texts)
         return ops.concatenate([texts, context, texts * context], axis=-1)

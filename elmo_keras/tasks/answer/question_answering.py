@@ -145,9 +145,7 @@ class QuestionAnswering(TaskModel):
         hidden = self.doubt(tf.concat(means, axis=-1))
         return tf.squeeze(self.no_answer_score(hidden), axis=-1)
 
-    def compute_loss(
-        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
-    ):
+    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
         y = tf.cast(y, tf.int32)
         right = span_scores(y_pred, tf.maximum(y, 0))
         right = tf.where(y[:, 0] == NO_ANSWER, y_pred[2], right)
@@ -243,4 +241,5 @@ def best_spans(
     scores = tf.reshape(starts[:, :, None] + ends, [-1, time * longest])
     best = tf.argmax(scores, axis=1, output_type=tf.int32)
     first = best // longest
-    return first, first + best % longest, tf.reduce_max(scores, axis=1)
+    last = first + tf.math.floormod(best, longest)
+    return first, last, tf.reduce_max(scores, axis=1)

@@ -12,7 +12,7 @@ import numpy as np
 from elmo_keras.tasks.answer.words import OffsetTokens, offset_tokens
 from elmo_keras.tasks.readers.lines import read_json
 
-_KINDS = {list: "a list", str: "text", int: "a whole number"}
+_TYPES = {list: "a list", str: "text", int: "a whole number"}
 
 
 def read_squad(path: str | Path) -> list[dict]:
@@ -33,25 +33,25 @@ def read_squad(path: str | Path) -> list[dict]:
                 examples.append(_example(text, offsets, question, place=inner))
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
-    found = misplaced_answers(examples)
-    if found and not any(example["span"] for example in examples):
+    problem = misplaced_answers(examples)
+    if problem and not any(example["span"] for example in examples):
         raise ValueError(
             f"{path}: answer_start should be the number of characters in the context "
-            f"before an answer. Received: {found}"
+            f"before an answer. Received: {problem}"
         )
     return examples
 
 
 def misplaced_answers(examples: list[dict]) -> str:
     """How many answers are not at their offset, and the first one; `""` for none."""
-    found = [(e["id"], *pair) for e in examples for pair in e["misplaced"]]
-    if not found:
+    misplaced = [(e["id"], *pair) for e in examples for pair in e["misplaced"]]
+    if not misplaced:
         return ""
-    question, *texts = found[0]
+    question, *texts = misplaced[0]
     expected, there = (repr(t if len(t) <= 40 else f"{t[:40]}…") for t in texts)
     n_answers = sum(len(example["answers"]) for example in examples)
     return (
-        f"{len(found):,} of {n_answers:,} answers are not at their answer_start, first "
+        f"{len(misplaced):,} of {n_answers:,} answers are not at their answer_start, first "
         f"that of question {question!r}: {expected} is expected there, and "
         f"{there} is found"
     )
@@ -59,21 +59,21 @@ def misplaced_answers(examples: list[dict]) -> str:
 
 def _items(parent, key, place):
     """The elements of a list in a JSON object, each with the prefix of its place."""
-    for i, item in enumerate(_value(parent, key, place, kind=list)):
+    for i, item in enumerate(_value(parent, key, place, type_=list)):
         yield f"{place}{key}[{i}].", item
 
 
-def _value(parent, key, place, *, kind):
+def _value(parent, key, place, *, type_):
     value = parent.get(key) if isinstance(parent, dict) else None
-    if not isinstance(value, kind) or isinstance(value, bool):
+    if not isinstance(value, type_) or isinstance(value, bool):
         raise ValueError(
-            f"{place}{key} should be {_KINDS[kind]}. Received: {str(value)[:40]!r}"
+            f"{place}{key} should be {_TYPES[type_]}. Received: {str(value)[:40]!r}"
         )
     return value
 
 
 def _text(parent, key, place):
-    text = _value(parent, key, place, kind=str)
+    text = _value(parent, key, place, type_=str)
     if not offset_tokens(text).tokens:
         raise ValueError(f"{place}{key} should be text. Received: {text!r}")
     return text
@@ -88,8 +88,7 @@ def _example(text, offsets: OffsetTokens, question, *, place):
         text_there = text[begin:end] if begin >= 0 else ""
         if text_there != answer:
             misplaced.append((answer, text_there))
-        elif span is None:
-            span = offsets.span(begin, end)
+        elif span is None and (span := offsets.span(begin, end)):
             ending = text[end : offsets.ends[span[1]]]
     return {
         "id": str(question.get("id", "")),
@@ -108,7 +107,7 @@ def _answers(question, place):
     if isinstance(question, dict) and question.get("is_impossible"):
         return
     for answer_place, answer in _items(question, "answers", place):
-        offset = _value(answer, "answer_start", answer_place, kind=int)
+        offset = _value(answer, "answer_start", answer_place, type_=int)
         text = _text(answer, "text", answer_place)
         yield text.strip(), offset + len(text) - len(text.lstrip())
 
@@ -119,8 +118,7 @@ def answer_endings(examples: Sequence[Mapping]) -> list[str]:
     These are left out at least twice, and by more than half of the answers whose last
     token ends with them.
     """
-    found = [e for e in examples if e["ending"]]
-    counts = collections.Counter(e["ending"] for e in found)
+    counts = collections.Counter(e["ending"] for e in examples if e["ending"])
     endings = [ending for ending, count in counts.items() if count > 1]
     last_tokens = [e["context"][e["span"][1]] for e in examples if e["span"]]
     return sorted(
@@ -198,17 +196,18 @@ def squad_statistics(
     return np.array(rows, float)
 
 
-def squad_scores(numbers: np.ndarray) -> dict[str, float]:
-    """Scores from 0 to 1 as in SQuAD 1.1, 2.0 and KorQuAD 1.0, over all questions and by kind."""
-    scores = _means(numbers)
-    is_answerable = numbers[:, 2] > 0
+def squad_scores(statistics: np.ndarray) -> dict[str, float]:
+    """Scores from 0 to 1 as in SQuAD 1.1, 2.0 and KorQuAD 1.0, over all questions and by type."""
+    scores = _means(statistics)
+    is_answerable = statistics[:, 2] > 0
     if not is_answerable.all():
-        scores["no answer"] = _means(numbers[~is_answerable])["F1"]
+        scores["no answer"] = _means(statistics[~is_answerable])["F1"]
         if is_answerable.any():
-            means = _means(numbers[is_answerable])
+            means = _means(statistics[is_answerable])
             scores |= {f"{name} of answerable": mean for name, mean in means.items()}
     return scores
 
 
-def _means(numbers):
-    return dict(zip(("F1", "exact match"), map(float, numbers.mean(axis=0))))
+def _means(statistics) -> dict[str, float]:
+    f1, exact, _ = statistics.mean(axis=0).tolist()
+    return {"F1": f1, "exact match": exact}

@@ -116,7 +116,7 @@ class TextClassifier(LabelModel):
 
     def classify(self, texts: Sequence[Sequence[str]]) -> list:
         """The label of each text, or a list of labels for each multi-label text."""
-        return self.decide(self.predict({"tokens": padded_tokens(texts)}, verbose=0))
+        return self.decide(self.predict({"tokens": padded_tokens(texts)}, verbose=0))  # pyright: ignore[reportArgumentType]
 
     def get_config(self):
         return super().get_config() | {"multi_label": self.multi_label}

@@ -6,14 +6,43 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.document_batches import document_inputs
+from elmo_keras.tasks.batches import Batches
 from elmo_keras.tasks.coreference.mentions import AntecedentScores, Spans, SpanVectors
 from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.text.token_batches import padded_tokens
 
 Mention = tuple[int, int]
 NO_ANTECEDENT, NO_MENTION = -1, -2  # instead of the index of an antecedent
+
+
+def document_inputs(
+    sentences: Sequence[Sequence[str]], speakers: Sequence[Sequence[str]] | None = None
+) -> dict[str, tf.Tensor]:
+    if speakers is None:
+        speakers = [[""] * len(sentence) for sentence in sentences]
+    lengths, turns = ([len(row) for row in rows] for rows in (sentences, speakers))
+    n_empty = sum(token == "" for sentence in sentences for token in sentence)
+    if not sum(lengths) or lengths != turns or n_empty:
+        raise ValueError(
+            "`sentences` should hold tokens, and `speakers` a text for each. Received: "
+            f"{lengths} tokens in the sentences, {n_empty} of them empty, and {turns} "
+            "speakers"
+        )
+    return {"sentences": padded_tokens(sentences), "speakers": padded_tokens(speakers)}
+
+
+class DocumentBatches(Batches):
+    """Batches of one document, with its sentences along the first axis."""
+
+    def inputs(self, rows):
+        (document,) = (self.examples[i] for i in rows)
+        inputs = document_inputs(document["sentences"], document["speakers"])
+        if self.cache is not None:
+            layers = self.cache(document["sentences"])
+            inputs["sentences_layers"] = tf.constant(layers)
+        return inputs
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -51,7 +80,7 @@ class CoreferenceModel(TaskModel):
     `singletons` also `mention_scores`, `(mentions,)`, the s of the spans. `predict`
     gives int32 `(1, mentions, 3)`: first, last, and index of the best antecedent,
     `NO_ANTECEDENT` for none, or `NO_MENTION` if it takes s ≤ 0 for none. Labels are
-    int32 `(1, mentions, 3)`: first, last, and the number of the cluster; the loss is the
+    int32 `(1, mentions, 3)`: first, last, and the index of the cluster; the loss is the
     mean over kept spans of −log Σ p(j | i), the sum over all right j; with `singletons`
     that of −log p of being a mention or none is added.
 
@@ -110,12 +139,12 @@ class CoreferenceModel(TaskModel):
         h = self.dropout(self.lstm(x, mask=mask), training=training)
         if at_output is not None:
             h = tf.concat([h, at_output], axis=-1)
-        spans, of_mention = self._mentions(
+        spans, mention_scores = self._mentions(
             self.span_vectors(x, h, mask), mask, training
         )
         speakers = tf.gather(tf.boolean_mask(inputs["speakers"], mask), spans.first)
         antecedents, scores = self.antecedent_scores(
-            spans.vectors, of_mention, speakers, training=training
+            spans.vectors, mention_scores, speakers, training=training
         )
         outputs = {
             "first": spans.first,
@@ -123,7 +152,9 @@ class CoreferenceModel(TaskModel):
             "antecedents": antecedents,
             "scores": tf.pad(scores, [[0, 0], [1, 0]]),
         }
-        return outputs | {"mention_scores": of_mention} if self.singletons else outputs
+        if self.singletons:
+            outputs["mention_scores"] = mention_scores
+        return outputs
 
     def _mentions(self, spans, mask, training):
         hidden = self.dropout(self.mention_hidden(spans.vectors), training=training)
@@ -135,7 +166,7 @@ class CoreferenceModel(TaskModel):
         kept_spans = Spans(*(tf.gather(x, kept) for x in spans))
         return kept_spans, tf.gather(scores, kept)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
         scores, clusters = y_pred["scores"], _clusters_of(y_pred, y[0])
         right = tf.where(_right(y_pred, clusters), scores, scores.dtype.min)
         total, right = (tf.reduce_logsumexp(x, axis=1) for x in (scores, right))
@@ -175,7 +206,7 @@ class CoreferenceModel(TaskModel):
             ValueError: there are no tokens, one is `""`, or speakers are missing.
         """
         inputs = document_inputs(sentences, speakers)
-        return clusters(self.predict_on_batch(inputs)[0], self.singletons)
+        return clusters_of_links(self.predict_on_batch(inputs)[0], self.singletons)
 
     def get_config(self):
         return super().get_config() | {
@@ -187,27 +218,29 @@ class CoreferenceModel(TaskModel):
         }
 
 
-def clusters(links: np.ndarray, singletons: bool = False) -> list[list[Mention]]:
+def clusters_of_links(
+    links: np.ndarray, singletons: bool = False
+) -> list[list[Mention]]:
     """The clusters that links `(mentions, 3)` form, those of one mention with `singletons` only."""
-    found, of_mention = [], []
+    clusters, cluster_of = [], []
     for first, last, antecedent in np.asarray(links).tolist():
         if antecedent < 0:
             cluster = []
-            found.append((cluster, singletons and antecedent == NO_ANTECEDENT))
+            clusters.append((cluster, singletons and antecedent == NO_ANTECEDENT))
         else:
-            cluster = of_mention[antecedent]
+            cluster = cluster_of[antecedent]
         cluster.append((first, last))
-        of_mention.append(cluster)  # the same list for all its mentions
-    return [cluster for cluster, alone in found if alone or len(cluster) > 1]
+        cluster_of.append(cluster)  # the same list for all its mentions
+    return [cluster for cluster, alone in clusters if alone or len(cluster) > 1]
 
 
 def _clusters_of(outputs, labels):
-    """The number of each mention's cluster from 1, 0 for spans that are none."""
+    """The id of each mention's cluster from 1, 0 for spans that are none."""
     is_label = (outputs["first"][:, None] == labels[None, :, 0]) & (
         outputs["last"][:, None] == labels[None, :, 1]
     )
-    numbers = tf.where(is_label, labels[None, :, 2] + 1, 0)
-    return tf.reduce_max(tf.pad(numbers, [[0, 0], [0, 1]]), axis=1)
+    ids = tf.where(is_label, labels[None, :, 2] + 1, 0)
+    return tf.reduce_max(tf.pad(ids, [[0, 0], [0, 1]]), axis=1)
 
 
 def _right(outputs, cluster):

@@ -13,14 +13,14 @@ Clusters = Sequence[Sequence[Hashable]]
 def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
     """The links of `key` that `response` keeps (Vilain et al. 1995).
 
-    A cluster that `response` splits into p parts (a missing mention is a part of its
-    own) keeps |cluster| − p of its |cluster| − 1 links.
+    A cluster that `response` splits into p parts (a missing mention is a part by
+    itself) keeps |cluster| − p of its |cluster| − 1 links.
     """
     cluster_of = _cluster_of(response)
     kept = links = 0
     for cluster in map(set, key):
-        found = [cluster_of[mention] for mention in cluster if mention in cluster_of]
-        kept += len(found) - len(set(found))
+        parts = [cluster_of[mention] for mention in cluster if mention in cluster_of]
+        kept += len(parts) - len(set(parts))
         links += len(cluster) - 1
     return kept, links
 
@@ -28,8 +28,8 @@ def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
 def b_cubed(key: Clusters, response: Clusters) -> tuple[float, float]:
     """For each mention, the share of its cluster found with it (Bagga and Baldwin 1998)."""
     common = _common(key, response)
-    found = sum(np.sum(row**2) / len(set(k)) for k, row in zip(key, common))
-    return float(found), _mentions(key)
+    shares = sum(np.sum(row**2) / len(set(k)) for k, row in zip(key, common))
+    return float(shares), _mentions(key)
 
 
 def ceaf_mentions(key: Clusters, response: Clusters) -> tuple[float, float]:
@@ -68,21 +68,21 @@ def coreference_statistics(
     ).reshape(len(keys), -1)
 
 
-def metric_scores(numbers: np.ndarray) -> dict[str, tuple[float, float, float]]:
+def metric_scores(statistics: np.ndarray) -> dict[str, tuple[float, float, float]]:
     """Precision, recall and F1 of each metric, summed over documents as officially."""
-    found = {}
-    totals = numbers.sum(axis=0).reshape(len(METRICS), 2, 2)
+    scores = {}
+    totals = statistics.sum(axis=0).reshape(len(METRICS), 2, 2)
     for name, sides in zip(METRICS, totals.tolist()):
         recall, precision = (n / of if of else 0.0 for n, of in sides)
         total = precision + recall
         f1 = 2 * precision * recall / total if total else 0.0
-        found[name] = precision, recall, f1
-    return found
+        scores[name] = precision, recall, f1
+    return scores
 
 
-def coreference_scores(numbers: np.ndarray) -> dict[str, float]:
+def coreference_scores(statistics: np.ndarray) -> dict[str, float]:
     """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄."""
-    f1s = {name: scores[2] for name, scores in metric_scores(numbers).items()}
+    f1s = {name: scores[2] for name, scores in metric_scores(statistics).items()}
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
 
 

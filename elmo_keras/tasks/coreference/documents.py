@@ -32,10 +32,10 @@ def read_conll_2012(path: str | Path) -> list[dict]:
             if line.startswith("#begin document"):
                 document = _Document(document, line)
             elif line.startswith("#end document"):
-                documents.append(_open(document).finished())
+                documents.append(_check_open(document).finish())
                 document = None
             elif not line.startswith("#") and (line.strip(SPACES) or document):
-                _open(document).add(_columns(line))
+                _check_open(document).add(_columns(line))
         except ValueError as error:
             raise malformed(path, number, str(error)) from None
     if document or not documents:
@@ -51,7 +51,7 @@ def _columns(line):
     return [column for column in _COLUMN_ENDS.split(line) if column]
 
 
-def _open(document):
+def _check_open(document):
     if document is None:
         raise ValueError("a line outside of `#begin document` and `#end document`.")
     return document
@@ -69,7 +69,7 @@ class _Document:
         self.sentences, self.speakers = [], []
         self.tokens, self.turns = [], []  # of the sentence
         self.n_columns = self.n_tokens = 0
-        self.begun = collections.defaultdict(list)  # entity → first tokens
+        self.open = collections.defaultdict(list)  # entity → first tokens
         self.clusters = collections.defaultdict(list)
 
     def add(self, columns):
@@ -103,23 +103,23 @@ class _Document:
             )
         entity = bracket["entity"]
         if bracket["begins"]:
-            self.begun[entity].append(self.n_tokens)
+            self.open[entity].append(self.n_tokens)
         if bracket["ends"]:
-            if not self.begun[entity]:
+            if not self.open[entity]:
                 raise ValueError(f"{entity}) ends a mention that did not begin.")
-            mention = (self.begun[entity].pop(), self.n_tokens)
+            mention = (self.open[entity].pop(), self.n_tokens)
             self.clusters[entity].append(mention)
 
     def end_sentence(self):
-        for entity, begun in self.begun.items():
-            if begun:
+        for entity, tokens in self.open.items():
+            if tokens:
                 raise ValueError(f"({entity} does not end within its sentence.")
         if self.tokens:
             self.sentences.append(self.tokens)
             self.speakers.append(self.turns)
         self.tokens, self.turns, self.n_columns = [], [], 0
 
-    def finished(self):
+    def finish(self):
         self.end_sentence()
         if not self.sentences:
             raise ValueError("the document has no tokens.")

@@ -27,7 +27,7 @@ class SpanVectors(keras.layers.Layer):
     Reference: Lee et al. 2017, "End-to-end Neural Coreference Resolution", section 4.
     """
 
-    def __init__(self, longest=10, width_dim=20, **kwargs):
+    def __init__(self, longest: int = 10, width_dim: int = 20, **kwargs):
         super().__init__(**kwargs)
         self.longest = longest
         self.width_dim = width_dim
@@ -39,10 +39,10 @@ class SpanVectors(keras.layers.Layer):
         self.widths.build((None,))
 
     def call(self, x, h, mask):
-        places = self._places(mask)
-        sentence, first, width = tf.unstack(places, axis=1)
+        indices = self._indices(mask)
+        sentence, first, width = tf.unstack(indices, axis=1)
         last = first + width
-        heads = tf.gather_nd(self._heads(x, h, mask), places)
+        heads = tf.gather_nd(self._heads(x, h, mask), indices)
         at_first, at_last = (
             tf.gather_nd(h, tf.stack([sentence, t], axis=1)) for t in (first, last)
         )
@@ -52,7 +52,7 @@ class SpanVectors(keras.layers.Layer):
         offset = tf.gather(tf.cumsum(lengths, exclusive=True), sentence)
         return Spans(tf.concat(vectors, axis=1), offset + first, offset + last)
 
-    def _places(self, mask):
+    def _indices(self, mask):
         """Sentence, first token in it, and width − 1 of each span: (spans, 3)."""
         padded = tf.pad(mask, [[0, 0], [0, self.longest - 1]])
         time = tf.shape(mask)[1]
@@ -95,16 +95,28 @@ class AntecedentScores(keras.layers.Layer):
     """
 
     def __init__(
-        self, max_antecedents=50, units=150, feature_dim=20, *, dropout=0.2, **kwargs
+        self,
+        max_antecedents: int = 50,
+        units: int = 150,
+        feature_dim: int = 20,
+        *,
+        dropout: float = 0.2,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         self.max_antecedents = max_antecedents
         self.units = units
         self.feature_dim = feature_dim
-        self.of_pair = keras.layers.Dense(units, name="of_pair")
-        self.of_mention = keras.layers.Dense(units, use_bias=False, name="of_mention")
-        self.of_earlier = keras.layers.Dense(units, use_bias=False, name="of_earlier")
-        self.of_features = keras.layers.Dense(units, use_bias=False, name="of_features")
+        self.pair_projection = keras.layers.Dense(units, name="pair_projection")
+        self.mention_projection = keras.layers.Dense(
+            units, use_bias=False, name="mention_projection"
+        )
+        self.earlier_projection = keras.layers.Dense(
+            units, use_bias=False, name="earlier_projection"
+        )
+        self.features_projection = keras.layers.Dense(
+            units, use_bias=False, name="features_projection"
+        )
         self.distances = keras.layers.Embedding(len(DISTANCES), feature_dim)
         self.same_speaker = keras.layers.Embedding(2, feature_dim)
         self.dropout = keras.layers.Dropout(dropout)
@@ -113,37 +125,41 @@ class AntecedentScores(keras.layers.Layer):
     def build(self, vectors_shape):
         dim = vectors_shape[-1]
         self.bilinear = self.add_weight(shape=(dim, dim), name="bilinear")
-        for layer in (self.of_pair, self.of_mention, self.of_earlier):
+        for layer in (
+            self.pair_projection,
+            self.mention_projection,
+            self.earlier_projection,
+        ):
             layer.build((None, dim))
-        self.of_features.build((None, 2 * self.feature_dim))
+        self.features_projection.build((None, 2 * self.feature_dim))
         self.distances.build((None,))
         self.same_speaker.build((None,))
         self.scores.build((None, self.units))
 
     def call(self, vectors, mention_scores, speakers, training=False):
-        coarse, places = self._likeliest(vectors, mention_scores)
-        hidden = self.of_pair(vectors[:, None] * tf.gather(vectors, places))
-        hidden += self.of_mention(vectors)[:, None]
-        hidden += tf.gather(self.of_earlier(vectors), places)
-        hidden += self.of_features(self._features(places, speakers))
+        coarse, indices = self._likeliest(vectors, mention_scores)
+        hidden = self.pair_projection(vectors[:, None] * tf.gather(vectors, indices))
+        hidden += self.mention_projection(vectors)[:, None]
+        hidden += tf.gather(self.earlier_projection(vectors), indices)
+        hidden += self.features_projection(self._features(indices, speakers))
         hidden = self.dropout(tf.nn.relu(hidden), training=training)
-        return places, coarse + tf.squeeze(self.scores(hidden), axis=2)
+        return indices, coarse + tf.squeeze(self.scores(hidden), axis=2)
 
     def _likeliest(self, vectors, mention_scores):
         """The best coarse scores (mentions, k), and their antecedents."""
         n_mentions = tf.shape(vectors)[0]
         scores = tf.matmul(tf.matmul(vectors, self.bilinear), vectors, transpose_b=True)
         scores += mention_scores[:, None] + mention_scores[None, :]
-        number = tf.range(n_mentions)
-        scores = tf.where(number[None, :] < number[:, None], scores, NEVER)
+        index = tf.range(n_mentions)
+        scores = tf.where(index[None, :] < index[:, None], scores, NEVER)
         return tf.math.top_k(scores, tf.minimum(self.max_antecedents, n_mentions))
 
-    def _features(self, places, speakers):
+    def _features(self, indices, speakers):
         """φ: (mentions, k, 2 · feature_dim)."""
-        distance = tf.range(tf.shape(places)[0])[:, None] - places
+        distance = tf.range(tf.shape(indices)[0])[:, None] - indices
         flat = tf.reshape(distance, [-1])
         bucket = tf.searchsorted(tf.constant(DISTANCES), flat, side="right")
-        bucket = tf.reshape(tf.maximum(bucket - 1, 0), tf.shape(places))
-        same = tf.gather(speakers, places) == speakers[:, None]
+        bucket = tf.reshape(tf.maximum(bucket - 1, 0), tf.shape(indices))
+        same = tf.gather(speakers, indices) == speakers[:, None]
         same = self.same_speaker(tf.cast(same, tf.int32))
         return tf.concat([self.distances(bucket), same], axis=-1)

@@ -93,7 +93,7 @@ class Coreference(Task):
         ]
 
     def batches(self, examples, *, labels=None, cache=None):
-        from elmo_keras.tasks.coreference.document_batches import DocumentBatches
+        from elmo_keras.tasks.coreference.coreference_model import DocumentBatches
 
         return DocumentBatches(
             examples, self.text_fields, labels=labels, cache=cache, batch_size=1
@@ -101,13 +101,13 @@ class Coreference(Task):
 
     def statistics(self, model, examples, predictions):
         """Entities mentioned once count if the model learned such."""
-        from elmo_keras.tasks.coreference.coreference_model import clusters  # by Keras
+        from elmo_keras.tasks.coreference.coreference_model import clusters_of_links
 
         if not model.singletons:
             examples = [without_singletons(example) for example in examples]
         return coreference_statistics(
             [example["clusters"] for example in examples],
-            [clusters(links, model.singletons) for links in predictions],
+            [clusters_of_links(links, model.singletons) for links in predictions],
         )
 
     def scores(self, statistics):

@@ -85,8 +85,8 @@ class ESIM(LabelModel):
         x = ops.concatenate([x, aligned, x - aligned, x * aligned], axis=-1)
         x = self.dropout(self.inference(x), training=training)
         x = self.composition(x, mask=mask, training=training)
-        pooled = ops.concatenate([masked_mean(x, mask), masked_max(x, mask)], axis=-1)
-        pooled = ops.concatenate(tf.split(pooled, 2), axis=-1)
+        pooled = tf.concat([masked_mean(x, mask), masked_max(x, mask)], axis=-1)
+        pooled = tf.concat(tf.split(pooled, 2), axis=-1)
         hidden = self.hidden(self.dropout(pooled, training=training))
         return self.decision(self.dropout(hidden, training=training))
 
@@ -98,4 +98,5 @@ class ESIM(LabelModel):
             "premise": padded_tokens(premises),
             "hypothesis": padded_tokens(hypotheses),
         }
-        return self.decide(self.predict(inputs, verbose=0))
+        scores = self.predict(inputs, verbose=0)  # pyright: ignore[reportArgumentType]
+        return self.decide(scores)

@@ -141,7 +141,7 @@ def stacked_pair(
 ) -> tuple[tf.Tensor, tf.Tensor | None]:
     """Tokens `(2 · batch, time)` of both texts, and layers or None, for one encoder's run."""
     tokens = [inputs[first], inputs[second]]
-    time = tf.maximum(*(tf.shape(t)[1] for t in tokens))
+    time = tf.maximum(tf.shape(tokens[0])[1], tf.shape(tokens[1])[1])
     stacked = tf.concat([_pad(t, time, axis=1) for t in tokens], axis=0)
     layers = [inputs.get(f"{field}_layers") for field in (first, second)]
     if layers[0] is None:

@@ -7,11 +7,11 @@ from keras import ops
 NEVER = -1e9  # far below any score, but finite, as its gradients must be
 
 
-def masked_softmax(scores, mask):
-    """Softmax over the last axis, among the places where the mask is true; 0 elsewhere."""
+def masked_softmax(scores, mask) -> tf.Tensor:
+    """Softmax over the last axis, among the positions where the mask is true; 0 elsewhere."""
     # Keras' softmax warns if the axis has size 1.
-    weights = tf.nn.softmax(ops.where(mask, scores, NEVER), axis=-1)
-    return ops.where(mask, weights, 0)
+    mask = tf.cast(mask, tf.bool)
+    return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, NEVER), axis=-1), 0)
 
 
 def soft_alignment(queries, keys, keys_mask):
@@ -23,21 +23,21 @@ def soft_alignment(queries, keys, keys_mask):
     return ops.matmul(masked_softmax(scores, keys_mask[:, None, :]), keys)
 
 
-def masked_mean(x, mask):
+def masked_mean(x, mask) -> tf.Tensor:
     """Mean over the real tokens `(batch, dim)`; 0 without any, as in the other functions."""
-    total = ops.sum(ops.where(mask[..., None], x, 0), axis=1)
-    count = ops.sum(ops.cast(mask, x.dtype), axis=1)
-    return total / ops.maximum(count, 1)[:, None]
+    total = tf.reduce_sum(tf.where(mask[..., None], x, 0), axis=1)
+    count = tf.reduce_sum(tf.cast(mask, total.dtype), axis=1)
+    return total / tf.expand_dims(tf.maximum(count, 1), 1)
 
 
-def masked_max(x, mask):
+def masked_max(x, mask) -> tf.Tensor:
     """Maximum over the real tokens: `(batch, time, dim)` → `(batch, dim)`."""
-    lowest = ops.min(x, axis=1, keepdims=True)  # at padding: never above a real token
-    highest = ops.max(ops.where(mask[..., None], x, lowest), axis=1)
-    return ops.where(ops.any(mask, axis=1)[:, None], highest, 0)
+    lowest = tf.reduce_min(x, axis=1, keepdims=True)  # never above a real token
+    highest = tf.reduce_max(tf.where(mask[..., None], x, lowest), axis=1)
+    return tf.where(tf.reduce_any(mask, axis=1, keepdims=True), highest, 0)
 
 
-def masked_min(x, mask):
+def masked_min(x, mask) -> tf.Tensor:
     return -masked_max(-x, mask)
 
 
@@ -59,7 +59,7 @@ class SelfAttentivePooling(keras.layers.Layer):
 
     def call(self, x, mask):
         weights = masked_softmax(self.score(x)[..., 0], mask)
-        return ops.sum(weights[..., None] * x, axis=1)
+        return tf.reduce_sum(tf.expand_dims(weights, -1) * x, axis=1)
 
     def compute_mask(self, inputs, mask=None):
         return None  # the output has no time axis

@@ -75,7 +75,7 @@ class TaskModel(keras.Model):
         """As Keras' method, but with one graph for batches of all shapes."""
         x = tf.nest.map_structure(tf.convert_to_tensor, x)
         self.make_predict_function()
-        if not self.run_eagerly:
+        if isinstance(self.predict_function, tf.types.experimental.PolymorphicFunction):
             self.predict_function.get_concrete_function([(open_shapes(x),)])
         return super().predict_on_batch(x)
 
@@ -86,7 +86,7 @@ class TaskModel(keras.Model):
         """What a served model returns: name → tensor `(batch, …)`, computed by a graph alone.
 
         There is at least one position in each field. An axis of unknown size after the
-        first one counts the tokens; its places after the last token, or the last answer,
+        first one counts the tokens; its positions after the last token, or the last answer,
         hold `""`, −1 for an integer and 0 for a float. Models that are not served have none.
         """
         raise NotImplementedError

@@ -86,8 +86,12 @@ class TokenVectors(keras.layers.Layer):
         self._check()
         if self.words:
             self.word_ids = keras.layers.StringLookup(vocabulary=list(self.words))
+            self.initializer = keras.initializers.RandomUniform()
             self.word_vectors = keras.layers.Embedding(
-                len(self.words) + 1, word_dim, trainable=trainable_words
+                len(self.words) + 1,
+                word_dim,
+                self.initializer,  # pyright: ignore[reportArgumentType]
+                trainable=trainable_words,
             )
         if character_dim:
             self.characters = CharacterCNN(
@@ -178,12 +182,12 @@ class TokenVectors(keras.layers.Layer):
         if not len(words):
             return
         self.build()
-        table = self.word_vectors.embeddings
-        start = np.array(self.word_vectors.embeddings_initializer(table.shape))
+        shape = len(self.words) + 1, self.word_dim
+        start = np.array(self.initializer(shape))
         size = np.sqrt(np.mean(np.square(vectors)))
         start *= size / np.sqrt(np.mean(np.square(start)))
         start[[ids[word] for word in words]] = vectors
-        table.assign(start)
+        self.word_vectors.set_weights([start])
 
     def call(self, tokens, layers=None, training=False):
         trained = []

@@ -63,11 +63,12 @@ class SimilarityModel(TaskModel):
 
     def call(self, inputs, training=False):
         tokens, layers = stacked_pair(inputs, "first", "second")
-        u, v = tf.split(masked_max(*self.encoder(tokens, layers, training=training)), 2)
+        encoded = masked_max(*self.encoder(tokens, layers, training=training))
+        u, v = tf.split(encoded, 2)
         x = ops.concatenate([ops.abs(u - v), u * v], axis=-1)
         x = self.hidden(self.dropout(x, training=training))
         score = self.score(self.dropout(x, training=training))
-        return HIGHEST_SIMILARITY * ops.squeeze(score, axis=-1)
+        return HIGHEST_SIMILARITY * tf.squeeze(score, axis=-1)
 
     def answers(self, inputs):
         """The `score` of each pair, `(batch,)`."""
@@ -78,4 +79,5 @@ class SimilarityModel(TaskModel):
     ) -> list[float]:
         """The score of each pair."""
         inputs = {"first": padded_tokens(firsts), "second": padded_tokens(seconds)}
-        return self.predict(inputs, verbose=0).tolist()
+        scores = self.predict(inputs, verbose=0)  # pyright: ignore[reportArgumentType]
+        return scores.tolist()

@@ -1,7 +1,6 @@
 """The task `similarity`: how similar two sentences are."""
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -51,15 +50,15 @@ class Similarity(Task):
         }
 
 
-def pearson(x: Sequence[float], y: Sequence[float]) -> float:
+def pearson(x: np.ndarray, y: np.ndarray) -> float:
     """Pearson's r; 0 if a series is constant, where `np.corrcoef` and SciPy give NaN."""
     # An exact check: the mean of a constant may have a rounding error.
     if not len(x) or np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0
-    return float(np.corrcoef(np.asarray(x, float), np.asarray(y, float))[0, 1])
+    return float(np.corrcoef(x, y)[0, 1])
 
 
-def ranks(x: Sequence[float]) -> np.ndarray:
+def ranks(x: np.ndarray) -> np.ndarray:
     """The rank of each number, from 1; ties have their mean rank."""
     _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)

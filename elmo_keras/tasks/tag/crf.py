@@ -45,13 +45,13 @@ class LinearChainCRF(keras.layers.Layer):
         self.n_tags = n_tags
         self.allowed = allowed
         shape = n_tags + 1, n_tags
-        allowed = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
-        if allowed.shape != shape or not allowed.any(axis=1).all():
+        table = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
+        if table.shape != shape or not table.any(axis=1).all():
             raise ValueError(
                 f"`allowed` should have the shape {shape} and a tag in each row. "
-                f"Received: {allowed.astype(int).tolist()}"
+                f"Received: {table.astype(int).tolist()}"
             )
-        self._penalties = np.where(allowed, 0.0, -1e6)  # which no score outweighs
+        self._penalties = np.where(table, 0.0, -1e6)  # which no score outweighs
 
     def build(self, input_shape=None):
         n = self.n_tags
@@ -102,14 +102,14 @@ class LinearChainCRF(keras.layers.Layer):
         scores, transitions, first, last = self._tensors(scores)
         real = tf.cast(mask, scores.dtype)
         tags = tf.where(mask, tf.cast(tags, tf.int32), 0)
-        own = tf.gather(scores, tags, axis=2, batch_dims=2)
+        of_tags = tf.gather(scores, tags, axis=2, batch_dims=2)
         pairs = tf.stack([tags[:, :-1], tags[:, 1:]], axis=-1)
         between = tf.gather_nd(transitions, pairs) * real[:, 1:]
         ends = real - tf.pad(real[:, 1:], [[0, 0], [0, 1]])  # 1 at the last token
         begins = real * tf.one_hot(0, tf.shape(real)[1], dtype=real.dtype)
-        own *= real
-        own += tf.gather(first, tags) * begins + tf.gather(last, tags) * ends
-        return tf.reduce_sum(own, axis=1) + tf.reduce_sum(between, axis=1)
+        of_tags *= real
+        of_tags += tf.gather(first, tags) * begins + tf.gather(last, tags) * ends
+        return tf.reduce_sum(of_tags, axis=1) + tf.reduce_sum(between, axis=1)
 
     def _tensors(self, scores):
         """Scores and weights, at least in float32: sums over a sentence need it."""
@@ -163,8 +163,8 @@ class LinearChainCRF(keras.layers.Layer):
 def _pad_empty(scores, mask):
     """Scores and mask with at least one position: padding if there is none."""
     missing = tf.maximum(0, 1 - tf.shape(scores)[1])
-    mask = tf.pad(tf.convert_to_tensor(mask), [[0, 0], [0, missing]])
-    return tf.pad(scores, [[0, 0], [0, missing], [0, 0]]), mask
+    paddings = tf.stack([[0, 0], [0, missing], [0, 0]])
+    return tf.pad(scores, paddings), tf.pad(mask, paddings[:2])
 
 
 def _tensor(variable, dtype):

@@ -14,16 +14,16 @@ def entities(tags: Sequence[str]) -> list[tuple[int, int, str]]:
     continues through the `I-X` that follow. `S-`, `E-` (BIOES) and `U-`, `L-` (BILOU)
     are accepted as well.
     """
-    found, begin = [], None
+    spans, begin = [], None
     previous = OUTSIDE
     for i, tag in enumerate([*tags, OUTSIDE]):
         if begin is not None and _has_ended(previous, tag):
-            found.append((begin, i, previous[2:]))
+            spans.append((begin, i, previous[2:]))
             begin = None
         if begin is None and tag != OUTSIDE:
             begin = i
         previous = tag
-    return found
+    return spans
 
 
 def _has_ended(previous, tag):
@@ -46,7 +46,7 @@ def marks_spans(tags: Sequence[str]) -> bool:
 
 
 def count_spans(gold: Iterable, predicted: Iterable) -> tuple[int, int, int]:
-    """The spans of a sentence: how many are right, how many there are, and were found."""
+    """The spans of a sentence: how many are right, how many there are, and were predicted."""
     gold, predicted = set(gold), set(predicted)
     return len(gold & predicted), len(gold), len(predicted)
 
@@ -69,12 +69,12 @@ def arguments(tags: Sequence[str]) -> set[tuple]:
     `C-X` continues the last argument with the role X, or is one of its own if there is
     none before it. The predicate itself, `V`, is no argument.
     """
-    found: list[list] = []
+    pieces: list[list] = []
     last: dict[str, list] = {}  # role → its last argument
     for begin, end, role in entities(tags):
         continued = role.removeprefix(CONTINUATION)
         if continued == role or continued not in last:
             last[continued] = [continued]
-            found.append(last[continued])
+            pieces.append(last[continued])
         last[continued].append((begin, end))
-    return {tuple(argument) for argument in found if argument[0] != PREDICATE}
+    return {tuple(argument) for argument in pieces if argument[0] != PREDICATE}

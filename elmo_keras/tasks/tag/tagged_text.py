@@ -17,14 +17,14 @@ def read_conllu(path: str | Path) -> list[dict]:
 
 def _sentences(path, parse):
     """What `parse` makes of the lines of each block; blocks of which nothing is left go."""
-    found = (parse_all(path, block, parse) for block in blocks(path))
-    return _not_empty([lines for lines in found if lines], path)
+    sentences = (parse_all(path, block, parse) for block in blocks(path))
+    return _check_any([lines for lines in sentences if lines], path)
 
 
-def _not_empty(found, path):
-    if not found:
+def _check_any(sentences, path):
+    if not sentences:
         raise ValueError(f"{path} holds no sentence.")
-    return found
+    return sentences
 
 
 def _example(words):
@@ -81,7 +81,7 @@ def read_klue(path: str | Path) -> list[dict]:
     contain one of its characters, with the particles that follow it; a token with
     characters of several entities belongs to the first one.
     """
-    return [_klue_sentence(found) for found in _sentences(path, _klue_character)]
+    return [_klue_sentence(lines) for lines in _sentences(path, _klue_character)]
 
 
 def _klue_character(line):
@@ -131,7 +131,7 @@ def read_roles(path: str | Path) -> list[dict]:
                     "tags": to_bio([columns[column] for columns in rows]),
                 }
             )
-    return _not_empty(examples, path)
+    return _check_any(examples, path)
 
 
 def _check_roles(n_predicates, line):

@@ -89,7 +89,7 @@ class Tagger(TaskModel):
             x = tf.concat([x, at_output], axis=-1)
         return self.scores(x)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
         if self.crf is not None:
             total = -tf.reduce_sum(self.crf.log_likelihood(y_pred, y, y >= 0))
         else:

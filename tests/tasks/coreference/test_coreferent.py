@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.coreference_model import CoreferenceModel, clusters
-from elmo_keras.tasks.coreference.document_batches import document_inputs
+from elmo_keras.tasks.coreference.coreference_model import (
+    CoreferenceModel,
+    clusters_of_links,
+    document_inputs,
+)
 from elmo_keras.tasks.coreference.documents import read_conll_2012
 from elmo_keras.tasks.coreference.task import Coreference
 from tests.support.task_models import (
@@ -85,11 +88,11 @@ def test_a_document_of_strings_is_resolved():
 def test_links_become_clusters_and_mentions_without_links_are_clusters_if_singletons():
     links = [[0, 0, -1], [1, 1, -2], [2, 2, 1], [3, 3, -2], [4, 4, -1], [5, 5, 4]]
     expected = [[(0, 0)], [(1, 1), (2, 2)], [(4, 4), (5, 5)]]
-    assert clusters(links, singletons=True) == expected
-    assert clusters(links) == expected[1:]
+    assert clusters_of_links(links, singletons=True) == expected
+    assert clusters_of_links(links) == expected[1:]
     links = [[0, 0, -1], [1, 1, -1], [2, 2, 0], [3, 3, 1], [4, 4, 2], [5, 5, -1]]
-    assert clusters(links) == [[(0, 0), (2, 2), (4, 4)], [(1, 1), (3, 3)]]
-    assert clusters(np.zeros((0, 3), int)) == []
+    assert clusters_of_links(links) == [[(0, 0), (2, 2), (4, 4)], [(1, 1), (3, 3)]]
+    assert clusters_of_links(np.zeros((0, 3), int)) == []
 
 
 def test_with_singletons_the_loss_has_whether_spans_are_mentions():
@@ -118,7 +121,7 @@ def test_a_model_with_singletons_finds_mentions_without_links():
     np.testing.assert_array_equal(links[:, 2] == -1, ~is_linked & is_mention)
     np.testing.assert_array_equal(links[:, 2] == -2, ~is_linked & ~is_mention)
     found = model.resolve(SENTENCES, SPEAKERS)
-    assert found == clusters(links, singletons=True)
+    assert found == clusters_of_links(links, singletons=True)
 
 
 def test_the_training_file_decides_whether_single_mentions_count(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.document_batches import document_inputs
+from elmo_keras.tasks.coreference.coreference_model import document_inputs
 from elmo_keras.tasks.coreference.documents import (
     has_singletons,
     windows,
@@ -83,7 +83,13 @@ def test_antecedents_are_the_likeliest_earlier_mentions_with_their_scores(n_best
     randomize(layer)
     dense = {
         name: getattr(layer, name).kernel.numpy()
-        for name in ("of_pair", "of_mention", "of_earlier", "of_features", "scores")
+        for name in (
+            "pair_projection",
+            "mention_projection",
+            "earlier_projection",
+            "features_projection",
+            "scores",
+        )
     }
     distances, same = (
         e.embeddings.numpy() for e in (layer.distances, layer.same_speaker)
@@ -101,11 +107,11 @@ def test_antecedents_are_the_likeliest_earlier_mentions_with_their_scores(n_best
             bucket = sum(i - j >= d for d in DISTANCES) - 1
             features = [*distances[bucket], *same[int(speakers[i] == speakers[j])]]
             hidden = (
-                g[i] @ dense["of_mention"]
-                + g[j] @ dense["of_earlier"]
-                + (g[i] * g[j]) @ dense["of_pair"]
-                + layer.of_pair.bias.numpy()
-                + features @ dense["of_features"]
+                g[i] @ dense["mention_projection"]
+                + g[j] @ dense["earlier_projection"]
+                + (g[i] * g[j]) @ dense["pair_projection"]
+                + layer.pair_projection.bias.numpy()
+                + features @ dense["features_projection"]
             )
             fine = np.maximum(hidden, 0) @ dense["scores"] + layer.scores.bias.numpy()
             assert float(scores[i, k]) == pytest.approx(coarse[j] + fine[0], abs=1e-4)
