@@ -1,5 +1,6 @@
 """Zips and tars: what is read, and what is refused within bounds."""
 
+import concurrent.futures
 import errno
 import io
 import os
@@ -11,6 +12,7 @@ import pytest
 
 from elmo_keras.formats.archives import FREE_BYTES, open_archive
 from elmo_keras.formats.model_directory import find_model
+from elmo_keras.util.files import only_process
 from tests.formats.conftest import contents, tarred, zipped
 
 
@@ -43,6 +45,17 @@ def test_an_archive_is_unpacked_once_and_again_when_it_changes(directory, cache)
     assert find_model(path).vocabulary.words == expected
     [other] = cache.glob("unpacked/m.zip-*")
     assert other != folder and not (other / "folder").exists()
+
+
+def test_who_comes_while_another_process_unpacks_waits(directory, cache, capsys):
+    path = zipped(directory.with_name("m.zip"), contents(directory))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with only_process(cache / "unpacked", "locked"):
+            future = pool.submit(find_model, path)
+            with pytest.raises(concurrent.futures.TimeoutError):
+                future.result(timeout=0.2)
+        assert future.result().options == find_model(directory).options
+    assert "Waiting for another process, which unpacks" in capsys.readouterr().err
 
 
 def test_what_can_not_be_unpacked_leaves_nothing(directory, cache, monkeypatch):
