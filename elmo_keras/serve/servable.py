@@ -13,6 +13,7 @@ from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog  # pyright:
 from elmo_keras.export.sentences import tensorflow_text
 from elmo_keras.export.version_paths import EXTRA, METADATA, MODEL_NAME, WARM_UP
 from elmo_keras.serve.errors import RequestError, tensorflow_error
+from elmo_keras.serve.optimized_graph import optimized
 from elmo_keras.serve.proto_tensors import decode
 from elmo_keras.serve.signature import Arrays, Signature
 
@@ -81,10 +82,13 @@ class SavedModelServable(Servable):
         # The loop of an LSTM holds a thread to its end, and each request has two: all
         # batches have theirs, and so has a long request beside them.
         config.session_inter_op_thread_pool.add(num_threads=2 * (n_batches + 1))
-        self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
-        graph = tf.compat.v1.saved_model.load(
-            self._session, [tf.saved_model.SERVING], str(directory)
-        )
+        with optimized(directory) as folder:
+            options = config.graph_options.rewrite_options
+            options.disable_meta_optimizer = folder != directory
+            self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
+            graph = tf.compat.v1.saved_model.load(
+                self._session, [tf.saved_model.SERVING], str(folder)
+            )
         super().__init__(name, dict(graph.signature_def))
         self.directory, self.version = directory, int(directory.name)
         self.tokenizer = metadata.get("tokenizer", self.tokenizer)

@@ -5,9 +5,9 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
-from pathlib import Path
 
 import grpc
 import numpy as np
@@ -15,8 +15,8 @@ import pytest
 import tensorflow as tf
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from elmo_keras.serve import config
 from elmo_keras.serve.config import Config
+from elmo_keras.serve.optimized_graph import optimized
 from tests.support import stand_in
 from tests.support.commands import command
 from tests.support.rest_clients import Posts
@@ -74,9 +74,15 @@ def test_numbers_out_of_their_range_are_refused(argument, capsys):
     assert "Must be" in capsys.readouterr().err
 
 
-def test_nothing_private_of_tensorflow_is_imported():
-    for path in Path(config.__file__).parent.rglob("*.py"):
-        assert "tensorflow.python" not in path.read_text(encoding="utf-8")
+def test_a_server_starts_without_the_private_module_of_the_optimiser(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "tensorflow.python.grappler", None)
+    directory = stand_in.save(tmp_path)
+    with optimized(directory / "1") as folder:
+        assert folder == directory / "1"
+    with stand_in.serving(directory) as server, stand_in.asking(server) as stub:
+        assert stub.Predict(text_request(["a"])).outputs
 
 
 def test_by_default_a_server_listens_on_loopback_only(tmp_path):
