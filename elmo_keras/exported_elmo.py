@@ -67,9 +67,6 @@ class ExportedElmo(keras.layers.Layer):
                 f"`output_key` should be one of {sorted(self.output_shapes)}. "
                 f"Received: {output_key!r}"
             )
-        # With these a call returns all outputs; earlier exports need none.
-        has_option = "as_dict" in self.loaded.__call__.function_type.parameters
-        self.options = {"as_dict": True} if has_option else {}
         for variable in self.loaded.variables:
             self._track_variable(_as_keras(variable))
         self.built = True
@@ -92,9 +89,7 @@ class ExportedElmo(keras.layers.Layer):
     def call(self, inputs, training=False):
         for loss in self.loaded.regularization_losses:
             self.add_loss(loss())
-        outputs = self.loaded(
-            _arguments(inputs), training=bool(training), **self.options
-        )
+        outputs = self.loaded(_arguments(inputs), training=bool(training), as_dict=True)
         return outputs[self.output_key]
 
     def compute_mask(self, inputs, mask=None):

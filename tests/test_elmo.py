@@ -1,5 +1,6 @@
 """The Elmo layer."""
 
+import copy
 import dataclasses
 
 import keras
@@ -11,6 +12,7 @@ from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.tag.tagged_text import read_conllu
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
+from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import published_weights, randomize
 
@@ -354,3 +356,62 @@ def test_a_sentence_of_44000_tokens_has_the_vectors_of_its_parts(
     end = elmo.all_layers(tf.constant(words[None, -1500:]))
     np.testing.assert_allclose(start[..., :dim], whole[:, :, :1500, :dim], atol=1e-5)
     np.testing.assert_allclose(end[..., dim:], whole[:, :, -1500:, dim:], atol=1e-5)
+
+
+WORDS = [["Rivers", "bend", "."], ["One"]]
+
+
+def test_the_graph_reads_the_weights_of_its_layer(config):
+    elmo = elmo_layer(config, keep_sentence_boundaries=True)
+    randomize(elmo.bilm)
+    first = elmo.all_layers(WORDS)
+    randomize(elmo.bilm, seed=2)
+    changed = elmo.all_layers(WORDS)
+    assert np.abs(changed - first).max() > 0.1
+    other = copy.deepcopy(elmo)
+    np.testing.assert_array_equal(other.all_layers(WORDS), changed)
+    randomize(other.bilm)
+    np.testing.assert_array_equal(other.all_layers(WORDS), first)
+    np.testing.assert_array_equal(elmo.all_layers(WORDS), changed)
+
+
+def test_tensorflow_can_be_told_to_compute_without_the_graph(config, eagerly):
+    elmo, eager = elmo_layer(config), []
+    token_vectors = elmo.bilm.token_vectors
+
+    def recorded(*arguments):
+        eager.append(tf.executing_eagerly())
+        return token_vectors(*arguments)
+
+    elmo.bilm.token_vectors = recorded
+    for _ in range(2):
+        elmo(WORDS)
+    assert eager == [True, True]
+
+
+@pytest.mark.parametrize("trained", ["call", "layer"])
+def test_what_is_trained_has_gradients(config, trained):
+    elmo = elmo_layer(config, trainable_bilm=trained == "layer")
+    with tf.GradientTape() as tape:
+        score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)
+    weights = elmo.trainable_weights
+    assert all(gradient is not None for gradient in tape.gradient(score, weights))
+
+
+OF_DICTIONARY = [["a", "naïve", "한국어", "🙂"], ["word", "unknown"]]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["words", "characters_only"])
+def dictionary_elmo(request):
+    return elmo_layer(dictionary_config(request.param))
+
+
+def test_ids_have_the_vectors_of_their_tokens(dictionary_elmo):
+    tokens = tf.ragged.constant(OF_DICTIONARY).to_tensor()
+    ids = character_ids(tokens, dictionary_elmo.config)
+    np.testing.assert_allclose(
+        dictionary_elmo(ids), dictionary_elmo(tokens), rtol=0, atol=1e-6
+    )
+    assert not np.any(dictionary_elmo(ids)[1, 2:])
+    with pytest.raises(ValueError, match="rows of .*`max_characters_per_token`"):
+        dictionary_elmo(ids[..., :-1])

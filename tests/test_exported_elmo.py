@@ -76,24 +76,6 @@ def test_a_folder_without_an_export_is_refused(exported_version, tmp_path):
         ExportedElmo(tmp_path)
 
 
-def test_an_export_of_an_earlier_version_whose_calls_always_gave_a_dict(tmp_path):
-    def outputs(tokens, sequence_len):
-        return {"default": 2.0 * tf.cast(sequence_len, "float32")[:, None]}
-
-    specs = {
-        "tokens": tf.TensorSpec((None, None), tf.string, "tokens"),
-        "sequence_len": tf.TensorSpec((None,), tf.int32, "sequence_len"),
-    }
-    root = tf.train.Checkpoint(variables=[], regularization_losses=[])
-    root.__call__ = tf.function(lambda inputs, training=False: outputs(**inputs))
-    root.__call__.get_concrete_function(specs, training=False)
-    root.sequence_len = tf.function(tf.size, input_signature=[tf.TensorSpec((None,))])
-    signature = tf.function(outputs, input_signature=[*specs.values()])
-    tf.saved_model.save(root, str(tmp_path), {"tokens": signature})
-    layer = ExportedElmo(tmp_path, output_key="default")
-    np.testing.assert_array_equal(layer([["a", "b"], ["c"]]), [[4], [2]])
-
-
 def test_lists_arrays_and_ragged_tokens_are_taken(layer):
     expected = layer(tf.constant(["a b", "c"]))
     tokens = [["a", "b"], ["c"]]
