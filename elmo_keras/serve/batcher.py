@@ -178,10 +178,14 @@ class Batcher:
         first = batch[0]
         try:
             if len(batch) == 1:
-                run, seconds = first.servable.run, first.seconds_left()
-                answers = [
-                    run(first.signature, first.inputs, first.keys, seconds=seconds)
-                ]
+                outputs = first.servable.run(
+                    first.signature,
+                    first.inputs,
+                    first.keys,
+                    seconds=first.seconds_left(),
+                    is_long=first.is_long,
+                )
+                answers = [outputs]
             else:
                 answers = run_together(batch)
         except Exception as error:

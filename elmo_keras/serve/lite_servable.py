@@ -61,6 +61,7 @@ class LiteServable(Servable):
         keys: tuple[str, ...],
         *,
         seconds: float | None = None,
+        is_long: bool = False,
     ) -> Arrays:
         if "tokens" in inputs:
             tokens, time = inputs["tokens"], inputs["tokens"].shape[1]

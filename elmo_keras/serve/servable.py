@@ -54,6 +54,7 @@ class Servable:
         keys: tuple[str, ...],
         *,
         seconds: float | None = None,
+        is_long: bool = False,
     ) -> Arrays:
         raise NotImplementedError
 
@@ -79,9 +80,10 @@ class SavedModelServable(Servable):
         if "tensorflow_text" in metadata.get("needs", ()):
             tensorflow_text()  # registers its operations
         config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads or 0)
-        # The loop of an LSTM holds a thread to its end, and each request has two: all
-        # batches have theirs, and so has a long request beside them.
-        config.session_inter_op_thread_pool.add(num_threads=2 * (n_batches + 1))
+        # The loop of an LSTM holds a thread to its end, and each batch has two. A long
+        # request has its own, in the second pool.
+        for batches in (n_batches, 1):
+            config.session_inter_op_thread_pool.add(num_threads=2 * batches)
         with optimized(directory) as folder:
             options = config.graph_options.rewrite_options
             options.disable_meta_optimizer = folder != directory
@@ -101,6 +103,7 @@ class SavedModelServable(Servable):
         keys: tuple[str, ...],
         *,
         seconds: float | None = None,
+        is_long: bool = False,
     ) -> Arrays:
         feeds = {signature.feeds[key]: array for key, array in inputs.items()}
         choice = id(signature), keys
@@ -109,7 +112,9 @@ class SavedModelServable(Servable):
                 self._choices.add(choice)
             fetched = keys if choice in self._choices else signature.outputs
         milliseconds = 0 if seconds is None else max(int(seconds * 1000), 1)
-        options = tf.compat.v1.RunOptions(timeout_in_ms=milliseconds)
+        options = tf.compat.v1.RunOptions(
+            timeout_in_ms=milliseconds, inter_op_thread_pool=int(is_long)
+        )
         fetches = {key: signature.fetches[key] for key in fetched}
         try:
             arrays = self._session.run(fetches, feeds, options=options)
