@@ -151,7 +151,7 @@ def test_a_value_in_the_range_is_read_and_another_refused(type_, text, value, re
 def test_a_command_shows_what_tensorflow_logs_if_its_import_fails_or_on_request(
     tmp_path, level, then, error
 ):
-    (tmp_path / "tensorflow.py").write_text(
+    (tmp_path / "keras.py").write_text(
         f"import os; os.write(2, b'I0000 log\\n')\n{then}"
     )
     code = (
