@@ -1,5 +1,6 @@
 """Checks of what constructors are given: a ValueError names the argument."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,10 +17,6 @@ def is_count(value: Any, least: int, most: int) -> bool:
     return least <= int(value) <= most
 
 
-def is_clip(value: Any) -> bool:
-    return value is None or (_is_number(value) and 0 < value <= MAX_FLOAT)
-
-
 def check_counts(least: int = 1, most: int = MAX_SIZE, **values: Any) -> None:
     expected = f"an integer from {least} to {most}"
     _check(values, lambda value: is_count(value, least, most), expected)
@@ -31,7 +28,15 @@ def check_numbers(least: float, most: float = MAX_FLOAT, **values: Any) -> None:
 
 
 def check_clips(**values: Any) -> None:
-    _check(values, is_clip, "None or above 0")
+    _check(
+        values,
+        lambda v: v is None or (_is_number(v) and 0 < v <= MAX_FLOAT),
+        "None or above 0",
+    )
+
+
+def check_choices(choices: Sequence[str | None], **values: Any) -> None:
+    _check(values, lambda v: v in choices, f"one of {choices}")
 
 
 def check_flags(**values: Any) -> None:

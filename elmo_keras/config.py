@@ -4,24 +4,19 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from elmo_keras.argument_checks import is_clip, is_count
+from elmo_keras.argument_checks import (
+    check_choices,
+    check_clips,
+    check_counts,
+    check_flags,
+    is_count,
+)
 from elmo_keras.published_options import field_values, options_of
 from elmo_keras.token_dictionary import TokenDictionary
 from elmo_keras.util.command import shortened
 
-_ALLOWED = {
-    "activation": ("relu", "tanh"),
-    "unicode_normalization": (None, "NFC"),
-    "cut_at": ("byte", "character"),
-}
 # Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
-_POSITIVE = {
-    "units": 2**16,
-    "projection_dim": 2**16,
-    "n_layers": 100,
-    "char_embedding_dim": 2**12,
-}
-_MAX_HIGHWAY, _MAX_CHARACTERS, _MAX_FILTERS, _MAX_FILTER_GROUPS = 100, 2**12, 2**16, 100
+_MAX_SIZE, _MAX_CHARACTERS, _MAX_GROUPS, _MAX_LAYERS = 2**16, 2**12, 100, 100
 
 # Of the published models.
 _FILTERS = (1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)
@@ -92,54 +87,42 @@ class ElmoConfig:
         if isinstance(self.dictionary, Mapping):
             dictionary = TokenDictionary(**self.dictionary)
             object.__setattr__(self, "dictionary", dictionary)
-        for field, is_kept, expected in self._rules():
-            if not is_kept:
-                value = shortened(getattr(self, field))
-                raise ValueError(f"`{field}` should be {expected}. Received: {value}")
-
-    def _rules(self):
-        """Each rule in turn: a field, whether it keeps the rule, and the rule."""
-
-        def count(field, most, least=1, rule="a positive integer"):
-            fits = is_count(getattr(self, field), least, most)
-            return field, fits, f"{rule} up to {most}"
-
-        def without(field, none, absent):
-            return field, getattr(self, field) == none, f"{none} without {absent}"
-
-        if self.dictionary is None or not self.dictionary.words:
-            yield without("word_embedding_dim", 0, "words")
-        else:
-            yield count("word_embedding_dim", _POSITIVE["char_embedding_dim"])
-        for field, allowed in _ALLOWED.items():
-            yield field, getattr(self, field) in allowed, f"one of {allowed}"
-        for field, most in _POSITIVE.items():
-            if self.has_characters or field != "char_embedding_dim":
-                yield count(field, most)
-        for field in ("cell_clip", "proj_clip"):
-            yield field, is_clip(getattr(self, field)), "None or above 0"
-        skip = self.use_skip_connections
-        yield "use_skip_connections", isinstance(skip, bool), "a boolean"
-        yield count("n_highway", _MAX_HIGHWAY, 0, "0 or more,")
+        check_counts(1, _MAX_SIZE, units=self.units, projection_dim=self.projection_dim)
+        check_counts(1, _MAX_LAYERS, n_layers=self.n_layers)
+        check_counts(0, _MAX_LAYERS, n_highway=self.n_highway)
+        check_choices(("relu", "tanh"), activation=self.activation)
+        check_choices((None, "NFC"), unicode_normalization=self.unicode_normalization)
+        check_choices(("byte", "character"), cut_at=self.cut_at)
+        check_clips(cell_clip=self.cell_clip, proj_clip=self.proj_clip)
+        check_flags(use_skip_connections=self.use_skip_connections)
+        has_words = self.dictionary is not None and self.dictionary.words
+        least, most = (1, _MAX_CHARACTERS) if has_words else (0, 0)
+        check_counts(least, most, word_embedding_dim=self.word_embedding_dim)
+        least, most = (1, _MAX_CHARACTERS) if self.has_characters else (0, 0)
+        check_counts(least, most, char_embedding_dim=self.char_embedding_dim)
         if self.has_characters:
-            are_counts = all(
-                is_count(width, 1, _MAX_CHARACTERS) and is_count(count, 1, _MAX_FILTERS)
-                for width, count in self.filters
+            self._check_filters()
+        elif self.filters or self.n_highway:
+            raise ValueError(
+                "`filters` should be () and `n_highway` 0 without characters. Received: "
+                f"{shortened(self.filters)} and {self.n_highway}"
             )
-            fit = are_counts and 0 < len(self.filters) <= _MAX_FILTER_GROUPS
-            yield (
-                "filters",
-                fit and self.n_filters <= _MAX_FILTERS,
-                f"up to {_MAX_FILTER_GROUPS} pairs of (width, count) above 0, with "
-                f"widths up to {_MAX_CHARACTERS} and {_MAX_FILTERS} filters in all",
-            )
-        else:
-            yield without("filters", (), "characters")
-            yield without("n_highway", 0, "characters")
-            yield without("char_embedding_dim", 0, "characters")
         widest = max((width for width, _ in self.filters), default=0)
-        rule = f"at least 3 and no less than the widest filter ({widest}),"
-        yield count("max_characters_per_token", _MAX_CHARACTERS, max(3, widest), rule)
+        length = self.max_characters_per_token
+        check_counts(max(3, widest), _MAX_CHARACTERS, max_characters_per_token=length)
+
+    def _check_filters(self):
+        are_counts = all(
+            is_count(width, 1, _MAX_CHARACTERS) and is_count(count, 1, _MAX_SIZE)
+            for width, count in self.filters
+        )
+        fit = are_counts and 0 < len(self.filters) <= _MAX_GROUPS
+        if not fit or self.n_filters > _MAX_SIZE:
+            raise ValueError(
+                f"`filters` should be up to {_MAX_GROUPS} pairs of (width, count) above "
+                f"0, with widths up to {_MAX_CHARACTERS} and {_MAX_SIZE} filters in "
+                f"all. Received: {shortened(self.filters)}"
+            )
 
     @property
     def has_characters(self) -> bool:

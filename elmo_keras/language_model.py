@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
@@ -278,10 +278,7 @@ class LanguageModel:
 
     def _logs(self, tokens, position, direction):
         """Log probabilities of all words at a position: float32 `(words,)`."""
-        if direction not in DIRECTIONS:
-            raise ValueError(
-                f"`direction` should be one of {DIRECTIONS}. Received: {direction!r}"
-            )
+        check_choices(DIRECTIONS, direction=direction)
         if position not in range(len(tokens)):
             raise ValueError(
                 f"`position` should be from 0 to {len(tokens) - 1}, the index of one of "

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.loops import HOST, rows_array
@@ -71,10 +71,7 @@ class CharacterCNN(keras.layers.Layer):
         activation: str = "relu",
         **kwargs,
     ):
-        if activation not in ("relu", "tanh"):
-            raise ValueError(
-                f"`activation` should be 'relu' or 'tanh'. Received: {activation!r}"
-            )
+        check_choices(("relu", "tanh"), activation=activation)
         check_counts(projection_dim=projection_dim)
         check_counts(0, embedding_dim=embedding_dim)
         check_counts(0, 100, n_highway=n_highway)
