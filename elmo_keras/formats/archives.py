@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import functools
 import glob
 import gzip
 import hashlib
@@ -11,7 +12,7 @@ import shutil
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,11 +23,10 @@ from elmo_keras.util.files import file_stamp, only_process
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
 FREE_BYTES, MAX_RATIO = 2**26, 30
-_MAX_HEADER = 2**20  # bytes of a tar's header, with long names
 _COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
 _ENCRYPTED = 1  # flag of a zip's member
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
-_BLOCK = 2**20
+_BLOCK = 2**20  # bytes that are read together, such as the header of a tar
 # Patterns of the files that only the folder of a model holds.
 _MODEL = "*.hdf5", "*options.json", "*.index", "*.pkl", "saved_model.pb"
 _TRAINING = PurePosixPath(SOFTMAX).parent.name
@@ -62,12 +62,17 @@ def _unpack(path, folder):
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir()
-        with open_archive(path) as archive:
-            for name in archive.sizes:
-                folders = PurePosixPath(name).parts[:-1]
-                of_training = _TRAINING in folders and not name.endswith(SOFTMAX)
-                if not of_training and "__MACOSX" not in folders:
-                    archive.unpack(name, temporary / name)
+        for name, blocks in read_archive(path):
+            folders = PurePosixPath(name).parts[:-1]
+            of_training = _TRAINING in folders and not name.endswith(SOFTMAX)
+            if of_training or "__MACOSX" in folders:
+                continue
+            target = temporary / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as unpacked:
+                unpacked.writelines(blocks)
+                unpacked.flush()
+                os.fsync(unpacked.fileno())
         os.replace(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -83,53 +88,6 @@ def _folder_of_model(folder, path):
             f"{', '.join(names)}"
         )
     return folders.pop() if folders else folder
-
-
-class Archive:
-    """The files of an open archive; folders, links and devices are left out."""
-
-    def __init__(
-        self,
-        path: Path,
-        members: list[tuple[str, int]],  # names and sizes, as the archive declares them
-        open_member: Callable[[str], Any],
-    ):
-        self.path, self._open, self.sizes = path, open_member, dict(members)
-        if len(self.sizes) < len(members):
-            raise ValueError("It holds two files of one name.")
-        for name in self.sizes:
-            parts = PurePosixPath(name).parts
-            if name.startswith("/") or ".." in parts or {*"\\:"} & {*name}:
-                raise ValueError(f"{name!r} lies outside of it.")
-        _check_size(path, sum(self.sizes.values()))
-
-    def read(self, name: str, limit: int) -> bytes:
-        """The content of a file, which should have at most `limit` bytes."""
-        if self.sizes[name] > limit:
-            raise ValueError(
-                f"{name} in {self.path} should have at most {limit:,} bytes. It has "
-                f"{self.sizes[name]:,}."
-            )
-        return b"".join(self._blocks(name))
-
-    def unpack(self, name: str, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as unpacked:
-            for block in self._blocks(name):
-                unpacked.write(block)
-            unpacked.flush()
-            os.fsync(unpacked.fileno())
-
-    def _blocks(self, name):
-        size, message = self.sizes[name], f"{name} in {self.path} can't be read."
-        with _naming_errors(message), self._open(name) as file:
-            while size:
-                block = file.read(min(size, _BLOCK))
-                if not block:
-                    raise ValueError("It ends too early.")
-                size -= len(block)
-                yield block
-            file.read(1)  # a zip compares its checksum at the end
 
 
 def is_archive(path: Path) -> bool:
@@ -149,53 +107,67 @@ def _tar_opener(path):
     return next(matches, None)
 
 
-@contextlib.contextmanager
-def open_archive(path: Path) -> Iterator[Archive]:
-    """The files of a zip or a tar that is sound and would not fill the disk."""
-    with contextlib.ExitStack() as stack:
-        with _naming_errors(f"{path} should be a complete zip or tar."):
-            opener = _open_tar if _tar_opener(path) else _open_zip
-            archive = stack.enter_context(opener(path))
-        yield archive
+def read_archive(path: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Yields name and content of each file of a zip or a tar that is sound.
+
+    Folders, links and devices are left out. What was yielded never has more bytes than
+    an archive may hold. Contents should be read before the next file.
+    """
+    names, total = set(), 0
+    with _naming_errors(f"{path} should be a complete zip or tar."):
+        members = (_members_of_tar if _tar_opener(path) else _members_of_zip)(path)
+        for count, (is_file, name, size, open_member) in enumerate(members):
+            if count == MAX_MEMBERS:
+                raise ValueError(f"It holds more than {MAX_MEMBERS:,} files.")
+            if not is_file:
+                continue
+            parts = PurePosixPath(name).parts
+            if name.startswith("/") or ".." in parts or {*"\\:"} & {*name}:
+                raise ValueError(f"{name!r} lies outside of it.")
+            if name in names:
+                raise ValueError("It holds two files of one name.")
+            names.add(name)
+            total += size
+            _check_size(path, total)
+            yield name, _blocks(f"{name} in {path} can't be read.", size, open_member)
 
 
-@contextlib.contextmanager
-def _open_zip(path):
+def _blocks(message, size, open_member):
+    with _naming_errors(message), open_member() as file:
+        while size:
+            block = file.read(min(size, _BLOCK))
+            if not block:
+                raise ValueError("It ends too early.")
+            size -= len(block)
+            yield block
+        file.read(1)  # a zip compares its checksum at the end
+
+
+def _members_of_zip(path):
     with zipfile.ZipFile(path) as file:
-        _check_count(len(file.infolist()))
-        members = {}
-
-        def open_member(name):
-            member = members[name]
-            if member.flag_bits & _ENCRYPTED:
-                raise ValueError("It is encrypted: unpack the archive by its password.")
-            if member.compress_type not in _COMPRESSIONS:
-                raise ValueError("Its compression should be deflate, bzip2 or none.")
-            return file.open(member)
-
-        sizes = []
         for member in file.infolist():
-            if not member.is_dir() and not stat.S_ISLNK(member.external_attr >> 16):
-                members[member.filename] = member
-                sizes.append((member.filename, member.file_size))
-        yield Archive(path, sizes, open_member)
+            is_link = stat.S_ISLNK(member.external_attr >> 16)
+            is_file = not (member.is_dir() or is_link)
+            open_member = functools.partial(_open_in_zip, file, member)
+            yield is_file, member.filename, member.file_size, open_member
 
 
-@contextlib.contextmanager
-def _open_tar(path):
-    opener = _tar_opener(path) or open
-    with contextlib.ExitStack() as stack:
-        bounded: Any = _Bounded(path, stack.enter_context(opener(path, "rb")))
-        file = stack.enter_context(tarfile.open(fileobj=bounded, mode="r:"))
-        files = []
-        for count, member in enumerate(file):
-            _check_count(count)
-            if member.isreg() and not member.issparse():
-                files.append(member)
-        bounded.limit = None
-        members = {member.name: member for member in files}
-        sizes = [(member.name, member.size) for member in files]
-        yield Archive(path, sizes, lambda name: file.extractfile(members[name]))
+def _open_in_zip(file, member):
+    if member.flag_bits & _ENCRYPTED:
+        raise ValueError("It is encrypted: unpack the archive by its password.")
+    if member.compress_type not in _COMPRESSIONS:
+        raise ValueError("Its compression should be deflate, bzip2 or none.")
+    return file.open(member)
+
+
+def _members_of_tar(path):
+    with (_tar_opener(path) or open)(path, "rb") as stream:
+        bounded: Any = _Bounded(path, stream)
+        with tarfile.open(fileobj=bounded, mode="r:") as file:
+            for member in file:
+                is_file = member.isreg() and not member.issparse()
+                open_member = functools.partial(file.extractfile, member)
+                yield is_file, member.name, member.size, open_member
 
 
 class _Bounded:
@@ -203,10 +175,9 @@ class _Bounded:
 
     def __init__(self, path, stream):
         self.path, self.stream = path, stream
-        self.limit = _MAX_HEADER
 
     def read(self, size):
-        if self.limit and size > self.limit:
+        if size > _BLOCK:
             raise ValueError("It has a header that is too long.")
         _check_size(self.path, self.stream.tell() + size)
         return self.stream.read(size)
@@ -225,11 +196,6 @@ def _check_size(path, size):
         raise ValueError(
             f"Its {packed:,} bytes unpack to {size:,} or more, which weights don't."
         )
-
-
-def _check_count(count):
-    if count > MAX_MEMBERS:
-        raise ValueError(f"It holds more than {MAX_MEMBERS:,} files.")
 
 
 @contextlib.contextmanager

@@ -10,13 +10,12 @@ import keras
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.archives import open_archive
+from elmo_keras.formats.archives import read_archive
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.published import finite, n_parameters
 from elmo_keras.hub.local_files import not_a_pipe
 
 _CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
-_MAX_CONFIG, _MAX_WEIGHTS = 2**26, 2**40  # bytes
 
 
 def load_keras_model(path: Path) -> keras.Model:
@@ -29,16 +28,18 @@ def load_keras_model(path: Path) -> keras.Model:
     """
     if not zipfile.is_zipfile(not_a_pipe(path)):
         raise ValueError(f"{path} should be a complete .keras file.")
-    with open_archive(path) as archive:
-        missing = {_CONFIG, _WEIGHTS} - archive.sizes.keys()
-        if missing:
-            raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
-        content = archive.read(_WEIGHTS, _MAX_WEIGHTS)
-        datasets = open_hdf5(content, f"{_WEIGHTS} in {path}").datasets
-        n_values = sum(math.prod(d.shape or ()) for d in datasets.values())
-        config = archive.read(_CONFIG, _MAX_CONFIG)
+    files = {
+        name: b"".join(blocks)
+        for name, blocks in read_archive(path)
+        if name in (_CONFIG, _WEIGHTS)
+    }
+    missing = {_CONFIG, _WEIGHTS} - files.keys()
+    if missing:
+        raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
+    datasets = open_hdf5(files[_WEIGHTS], f"{_WEIGHTS} in {path}").datasets
+    n_values = sum(math.prod(d.shape or ()) for d in datasets.values())
     try:
-        _check_sizes(json.loads(config.decode()), n_values)
+        _check_sizes(json.loads(files[_CONFIG].decode()), n_values)
     except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(
             f"{_CONFIG} in {path} should describe a Keras model. {error}"
