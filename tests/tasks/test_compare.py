@@ -176,13 +176,6 @@ def test_wrong_arguments_are_refused(command, error_of):
     assert "--table shares" in error("mixes", *command, "--picture", "x")
 
 
-def test_a_malformed_data_file_leaves_no_output(command, error_of, tmp_path):
-    (tmp_path / "train.conllu").write_text("1\tword\n")
-    error = error_of(tag, ["--table", "mixes", *command])
-    assert f"{tmp_path / 'train.conllu'}:1: 10 columns" in error
-    assert not (tmp_path / "out").exists()
-
-
 def record(seed, weights, layers="mix", place="input", variant="elmo-lm"):
     mixes = {place: {"weights": weights, "gamma": 1 + seed}}
     run = {"variant": variant, "seed": seed, "dev": {"F1": 0.5}}

@@ -63,23 +63,6 @@ def test_labels_and_integers_are_padded():
     assert [inputs["words"].shape[0] for inputs, _ in some.shuffled(0, 0)] == [2]
 
 
-def test_cached_layers_become_an_input():
-    class Lengths:
-        """Gives the number of tokens in place of layers: (batch, 1, 1, 1)."""
-
-        shape = None, 1, None, 1
-
-        def __call__(self, texts):
-            return np.float32([[[[len(text)]]] for text in texts])
-
-    made = [{"words": ["a", "b"]}, {"words": ["c"]}]
-    batches = Batches(made, ["words"], labels=[0, 1], cache=Lengths())
-    assert batches.inputs([1, 0])["words_layers"].numpy().ravel().tolist() == [1, 2]
-    ((inputs, labels),) = batches.shuffled(0, 0)
-    order = labels.numpy().tolist()
-    assert inputs["words_layers"].numpy().ravel().tolist() == [2 - i for i in order]
-
-
 def elmo_layer(config, **arguments):
     elmo = Elmo(config, **arguments)
     elmo.build()

@@ -81,8 +81,6 @@ def test_a_document_of_strings_is_resolved():
     assert n_mentions - len(found) == sum(best > 0)
     kept = set(zip(outputs["first"].numpy(), outputs["last"].numpy()))
     assert {span for cluster in found for span in cluster} <= kept
-    with pytest.raises(ValueError, match="should hold tokens"):
-        coreferent().resolve([[]])
 
 
 def test_links_become_clusters_and_mentions_without_links_are_clusters_if_singletons():
@@ -191,5 +189,5 @@ def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
 
 def test_without_scipy_no_file_is_read(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(ImportError, match="need SciPy"):
+    with pytest.raises(ImportError, match=r"pip install 'elmo-keras\[tasks\]'"):
         task_of(Coreference).read("train.conll")

@@ -5,11 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.coreference.coreference_model import document_inputs
-from elmo_keras.tasks.coreference.documents import (
-    has_singletons,
-    windows,
-    without_singletons,
-)
+from elmo_keras.tasks.coreference.documents import windows
 from elmo_keras.tasks.coreference.mentions import (
     DISTANCES,
     AntecedentScores,
@@ -39,14 +35,6 @@ def test_windows_hold_the_clusters_within_them():
     kept, last = windows(document, 2, singletons=True)
     assert kept["clusters"] == [[(0, 0), (4, 4)], [(2, 2)]]
     assert last["clusters"] == [[(2, 2)], [(0, 0)], [(0, 1), (2, 2)]]
-
-
-def test_entities_that_are_mentioned_once_can_be_left_out():
-    documents = [{"name": "d", "clusters": [[(0, 0)], [(1, 1), (2, 2)]]}]
-    assert has_singletons(documents)
-    documents = [without_singletons(document) for document in documents]
-    assert documents == [{"name": "d", "clusters": [[(1, 1), (2, 2)]]}]
-    assert not has_singletons(documents)
 
 
 def test_inputs_without_tokens_or_speakers_are_refused():

@@ -19,6 +19,7 @@ from elmo_keras.tasks.layers.pooling import (
     soft_alignment,
 )
 from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
+from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
 from tests.support.models import randomize
 from tests.support.reference import softmax
 
@@ -145,6 +146,7 @@ def test_attentive_pooling_weighs_the_real_tokens_by_a_learned_score():
         AntecedentScores(5, units=3, dropout=0.1),
         AttentionFlow(),
         SelfAttention(),
+        LinearChainCRF(3, constraints(["B-X", "I-X", "O"])),
     ],
     ids=lambda layer: layer.name,
 )

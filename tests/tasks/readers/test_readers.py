@@ -156,6 +156,11 @@ READ = [
     ),
     (read_conll, CONLL, [PEOPLE]),
     (read_conll, IN_TABS, [PEOPLE]),
+    (
+        read_conll,
+        "a\u2028b\x85c\x0bd O\r\n\xa0 O\n",
+        [(["a\u2028b\x85c\x0bd", "\xa0"], ["O", "O"])],
+    ),
     # Eojeols with punctuation split off.
     (
         read_klue,
@@ -294,11 +299,12 @@ def test_a_malformed_line_is_reported_with_its_place(file, read, text, number, r
     "read, content, place",
     [
         (read_squad, b'{"data":\n["\xff"]}', ":2: should be UTF-8"),
+        (read_squad, gzip.compress(b"{}")[:-9], " should be a complete gzip file"),
         (read_conll_2012, BEGIN.encode() + b"\xff\n", " should be UTF-8. Line 2"),
         (read_conll, b"word O\nw\xff O\n", " should be UTF-8. Line 2"),
     ],
 )
-def test_a_file_that_is_not_utf_8_is_refused_with_its_line(
+def test_a_file_that_is_not_utf_8_or_incomplete_is_refused(
     read, content, place, tmp_path
 ):
     path = tmp_path / "bad"

@@ -119,10 +119,3 @@ def test_otherwise_the_form_that_is_most_frequent_in_the_text_counts(tmp_path):
         "x": 4,
     }
     assert lower_case(tmp_path, "Bonn", "Us", "uS") == {"us": 1, "bonn": 0}
-
-
-def test_a_file_without_these_words_gives_none_of_its_size(tmp_path):
-    path = tmp_path / "vectors.txt"
-    path.write_text("other 1 2 3\n")
-    found = read_lower_case_vectors(path, SENTENCES)
-    assert found.words == () and found.vectors.shape == (0, 3)
