@@ -175,7 +175,9 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         else:
             self.check_characters(tokens)
             rows = tf.reshape(tokens, [-1, tf.shape(tokens)[-1]])
-            ids, index = distinct_rows(rows)
+            with tf.device(HOST):
+                rows = tf.cast(rows, tf.int32)
+                ids, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
         ids.set_shape((None, self.config.ids_per_token))
         vectors = tf.gather(self.token_representation(ids, training=training), index)
         if are_words:
@@ -246,9 +248,3 @@ def check_process() -> None:
             "computed: it would wait for ever. Start processes by `spawn`, such as "
             "multiprocessing.get_context('spawn'), or use an Embedder of LiteRT."
         )
-
-
-def distinct_rows(rows):
-    """The distinct rows of integers, int32, and the index of each row among them."""
-    with tf.device(HOST):
-        return tf.raw_ops.UniqueV2(x=tf.cast(rows, tf.int32), axis=[0])

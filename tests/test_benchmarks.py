@@ -4,7 +4,6 @@ import importlib
 import json
 import math
 import sys
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -48,19 +47,6 @@ def test_too_few_words_or_vectors_are_refused(tmp_path):
         search.main(vectors)
 
 
-def test_a_benchmark_is_run_with_the_arguments_of_the_command(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", "x --rows 1 8 --rounds 2".split())
-    called = {}
-
-    def report(*, rows: Sequence[runner.Count] = (), rounds: runner.Count = 1):
-        called.update(rows=rows, rounds=rounds)
-
-    with pytest.raises(SystemExit) as caught:
-        runner.run(report)
-    assert not caught.value.code and called == {"rows": [1, 8], "rounds": 2}
-    assert " × " in capsys.readouterr().out, "the machine is named"
-
-
 def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
     (tmp_path / "workers").mkdir()
     (tmp_path / "workers" / "ours.py").write_text(
@@ -72,20 +58,6 @@ def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
         assert worker.ask("embed", batches=[[1]]) == ["embed", {"batches": [[1]]}]
         with pytest.raises(RuntimeError, match="ours ended before it .*\nno more"):
             worker.ask("embed", batches=[[1]])
-
-
-def test_systems_take_turns():
-    heard = []
-
-    def ask(system, i):
-        heard.append(f"{system}{i}")
-        return i
-
-    systems = {"a": "A", "b": "B"}
-    assert runner.in_turns(systems, ask, rounds=2) == {"a": [0, 1], "b": [0, 1]}
-    assert heard == ["A0", "B0", "A1", "B1"]
-    found = runner.in_turns(systems, ask, rounds=1, warm_up=2)
-    assert found == {"a": [2], "b": [2]}
 
 
 def test_ratios_compare_values_of_the_same_round():
@@ -148,48 +120,6 @@ def test_the_largest_difference_and_the_lowest_cosine_are_reported():
     assert embedding.difference(vectors, expected) == "2.0e+00 of 1.0"
     cosines = embedding.cosines(vectors, expected)
     assert cosines == "1.000000 (1.000000), 0.866667 (0.600000)"
-
-
-def test_peers_get_the_file_sorted_and_every_sentence_once():
-    sentences = [["a", "b"], ["c", "d", "e"], ["f"]]
-    peer = embedding.file_requests("AllenNLP", sentences, [2])
-    assert peer == {
-        "AllenNLP, sorted, 2": (
-            "run",
-            {"batches": [[["f"], ["a", "b"]], [["c", "d", "e"]]]},
-        ),
-    }
-    ours = embedding.FLOAT32
-    found = embedding.file_requests(ours, sentences, [2])
-    assert found == {ours: ("file", {})}
-
-
-class Clockwork:
-    """A worker that takes a second for each sentence of a batch, five tokens."""
-
-    def __init__(self):
-        self.asked = []
-
-    def ask(self, name, batches):
-        self.asked.append(batches)
-        seconds = sum(map(len, batches))
-        return {"seconds": seconds, "tokens": 5 * seconds}
-
-    def peak_memory(self):
-        return 2.0
-
-
-def test_systems_get_the_same_batches():
-    config, first, second = ElmoConfig.preset("test"), Clockwork(), Clockwork()
-    sentences = [[f"{i}"] * 5 for i in range(9)]
-    systems = {"simple-elmo API": first, "AllenNLP": second}
-    speeds = embedding.Speeds(systems, config, sentences)
-    cells = speeds.of_batches(size=3, seconds=0)
-    assert first.asked == second.asked and len(first.asked) == 3
-    places = [[[int(s[0]) for s in b] for b in asked] for asked in first.asked]
-    assert places[:2] == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
-    expected = ["5 (5 – 5)", "1.00", "–", "–", "2.00 GB", 3]
-    assert cells == [[name, *expected] for name in systems]
 
 
 def test_the_best_spans_are_scored_with_and_without_learned_endings(tmp_path, capsys):

@@ -9,7 +9,6 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
-from elmo_keras.bilm import distinct_rows
 from elmo_keras.layers import CharacterCNN, character_cnn
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
@@ -110,15 +109,6 @@ def test_each_distinct_word_goes_through_the_character_cnn_once(config, monkeypa
     bilm(character_ids([["a", "b", "a"], ["b", "a", "a"]], config))
     bilm.token_vectors(tf.constant(["a", "b", "a", "<S>", "b"]))
     assert rows == [2, 3]
-
-
-@pytest.mark.parametrize("n", [0, 1, 40])
-def test_distinct_rows_come_back_in_their_places(n):
-    rows = np.random.default_rng(0).integers(0, 262, size=(n, 3), dtype=np.int32)
-    rows = rows[np.arange(n) // 2]
-    distinct, index = distinct_rows(tf.constant(rows))
-    np.testing.assert_array_equal(tf.gather(distinct, index), rows)
-    assert len(distinct) == len(np.unique(rows, axis=0))
 
 
 def test_cutting_and_pieces_change_nothing(monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.tasks.tag.tagged_text import read_conllu
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
 from tests.support.dictionaries import dictionary_config
@@ -189,7 +188,7 @@ def test_other_inputs_are_refused(config, inputs, message):
             call(inputs)
 
 
-def test_blanks_in_tokens_are_characters(elmo):
+def test_spaces_in_tokens_are_characters(elmo):
     assert elmo([["a b"]]).shape == (1, 1, 10)
     assert np.any(elmo([["a b"]]) != elmo([["a", "b"]])[:, :1])
 
@@ -199,11 +198,6 @@ def test_a_sequential_model_without_an_input_names_the_remedy(config, shape):
     model = keras.Sequential([Elmo(config), keras.layers.Dense(3)])
     with pytest.raises(ValueError, match=r"begin with keras.Input\(.*Sequential"):
         model(tf.fill(shape, "a") if len(shape) == 2 else tf.ones(shape, tf.int32))
-
-
-def test_representations_below_one_are_refused(config):
-    with pytest.raises(ValueError, match="integer from 1 to 100. Received: 0"):
-        Elmo(config, num_representations=0)
 
 
 def tagger(elmo, **entry):
@@ -263,52 +257,6 @@ def test_the_bilm_can_be_unfrozen_trained_saved_and_frozen_again(
     np.testing.assert_array_equal(loaded(TOKENS), model(TOKENS))
     elmo.trainable_bilm = False
     assert len(model.trainable_weights) == frozen
-
-
-@pytest.mark.slow
-def test_a_tagger_of_real_text_learns(data, capsys):
-    keras.utils.set_random_seed(0)
-    sentences = read_conllu(data("en_ewt/en_ewt-ud-train.conllu"))[:200]
-    tokens = tf.ragged.constant([s["tokens"] for s in sentences]).to_tensor()
-    names = ["PAD", *sorted({tag for s in sentences for tag in s["tags"]})]
-    tags = [[*map(names.index, s["tags"])] for s in sentences]
-    tags = tf.ragged.constant(tags).to_tensor()
-    elmo = Elmo.from_pretrained(
-        data("fixtures/bilm-tf/options.json"),
-        weights=data("fixtures/bilm-tf/lm_weights.hdf5"),
-        dropout=0.1,
-    )
-    entry = keras.Input((None,), dtype="string")
-    output = keras.layers.Dense(len(names), activation="softmax")(elmo(entry))
-    model = keras.Model(entry, output)
-    model.compile(
-        keras.optimizers.Adam(0.1),
-        "sparse_categorical_crossentropy",
-        weighted_metrics=["accuracy"],
-    )
-    weights = tf.cast(tags > 0, tf.float32)
-    dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).batch(16)
-    history = model.fit(dataset, epochs=3, shuffle=False, verbose=0).history
-    real = tags.numpy()[tags.numpy() > 0]
-    most_frequent = np.bincount(real).max() / len(real)
-    accuracy = history["accuracy"][-1]
-    layer_weights = np.asarray(elmo.mixes[0].layer_weights())
-    with capsys.disabled():
-        print(
-            f"\nPOS of {len(real)} tokens: accuracy in training {accuracy:.3f} "
-            f"(most frequent tag {most_frequent:.3f}), mix {layer_weights.round(4)}"
-        )
-    assert accuracy > most_frequent + 0.1
-
-
-@pytest.mark.slow  # it trains once more
-def test_fit_on_a_dataset_of_character_ids(config, unoptimized_graphs):
-    elmo = Elmo(config)
-    model = tagger(elmo, shape=(None, 9), dtype="int32")
-    ids = character_ids(TOKENS, config)
-    (in_mix,) = changed_by_fit(model, ids, elmo.mixes[0])
-    assert all(in_mix)
-    assert model.predict(ids, verbose=0).shape == (2, 3, 3)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16", "float64"])

@@ -218,16 +218,6 @@ def test_another_backend_is_refused(monkeypatch):
         runpy.run_path(str(ROOT / "elmo_keras" / "layers" / "__init__.py"))
 
 
-def test_the_code_is_formatted_and_linted():
-    for check in ["format", "--check"], ["check"]:
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *check, "--no-cache", ROOT],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 ELMO_KERAS = f"""
 run() {{
   exec {sys.executable} -P -c 'import sys; from elmo_keras.util.console import main; sys.exit(main())' "$@"

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras import perplexity as module
-from elmo_keras.perplexity import log_probability_sums, packed_segments
+from elmo_keras.perplexity import log_probability_sums
 from elmo_keras.text.corpus import Corpus
 from tests.support.dictionaries import dictionary_config
 from tests.support.models import random_bilm
@@ -91,27 +91,3 @@ def test_shares_of_workers_sum_to_the_text(bilm, n_workers, monkeypatch):
         for w in range(n_workers)
     ]
     np.testing.assert_allclose(sum(shares), log_probability_sums(*text), atol=1e-4)
-
-
-@pytest.mark.parametrize("share", [0, 0.3, 1])
-def test_segments_are_the_rows_cut_where_they_start_from_zero(share):
-    rows, time = 5, 7
-    from_zero = np.random.default_rng(1).random((rows, time)) < share
-    packed = packed_segments(from_zero)
-    assert all(array.dtype == np.int32 for array in packed.values())
-    order, sizes, begin, last = packed.values()
-    assert sorted(order) == list(range(rows * time)) and sizes.sum() == rows * time
-    assert (np.diff(sizes) <= 0).all() and (begin == rows).sum() == from_zero.sum()
-    # Unpacked again, each segment holds the places from its start to the next one's.
-    segments = [[] for _ in begin]
-    for step in np.split(order, np.cumsum(sizes)[:-1]):
-        for segment, place in zip(segments, step):
-            segment.append(int(place))
-    starts = from_zero | (np.arange(time) == 0)
-    expected = np.split(np.arange(rows * time), np.flatnonzero(starts)[1:])
-    assert sorted(segments) == [part.tolist() for part in expected]
-    for row, segment in enumerate(last):
-        assert segments[segment][-1] == row * time + time - 1
-    for segment, row in zip(segments, begin):
-        r, place = divmod(segment[0], time)
-        assert row == (rows if from_zero[r, place] else r)

@@ -1,4 +1,4 @@
-"""The pages of documentation: links and the site, and the direction of imports."""
+"""The pages of documentation: links and the site."""
 
 import os
 import re
@@ -15,15 +15,6 @@ OWN = (
     "https://(github.com/elmo-keras/elmo-keras/blob/main|"
     "raw.githubusercontent.com/elmo-keras/elmo-keras/main)/"
 )
-
-
-def test_imports_point_down():
-    # In a process of its own: import-linter silences the loggers of its process.
-    lint = "from importlinter import cli; exit(cli.lint_imports(no_cache=True))"
-    done = subprocess.run(
-        [sys.executable, "-c", lint], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

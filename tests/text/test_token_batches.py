@@ -1,16 +1,10 @@
 """Tokens in any form as tensors."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.text.token_batches import (
-    kind_and_rank,
-    padded_tokens,
-    received,
-    string_tensor,
-)
+from elmo_keras.text.token_batches import padded_tokens, string_tensor
 
 PADDED = [[b"a", "한".encode()], [b"c", b""]]
 
@@ -62,13 +56,3 @@ def test_other_inputs_stay_as_they_are():
 def test_lists_of_other_things_are_refused(tokens, found):
     with pytest.raises(ValueError, match=f"a list of `str` for each .*: .*{found}"):
         string_tensor(tokens)
-
-
-def test_refused_inputs_are_described_with_the_likely_reason():
-    assert received(tf.constant(["a b"])).endswith("(1,), not split into tokens")
-    assert received(np.zeros((2, 3), bool)) == "bool of shape (2, 3)"
-    assert received({"a": 1}) == "an object of type dict"
-    assert kind_and_rank({"a": 1}) == (None, None)
-    undeclared = received(keras.Input((None,)), declared="(3,)")
-    assert undeclared.startswith("float32 of shape (None, None). ")
-    assert 'keras.Input((3,), dtype="string")' in undeclared
