@@ -66,11 +66,6 @@ class LayerCache:
             squares += np.square(layers).sum(axis=(1, 2))
         self.rms = np.sqrt(squares / max(1, n_tokens * dim))
 
-    @property
-    def shape(self) -> tuple[int | None, ...]:
-        _, n_layers, dim = self._layers.shape
-        return None, n_layers, None, dim
-
     def __call__(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         _, n_layers, dim = self._layers.shape
         time = max(map(len, sentences), default=0)

@@ -25,9 +25,9 @@ import tensorflow as tf
 
 from elmo_keras import Embedder, LanguageModel
 from elmo_keras.tasks.classify.task import Classification
+from elmo_keras.tasks.compare import paired_test
 from elmo_keras.tasks.data import read_data
 from elmo_keras.tasks.layer_cache import LayerCache
-from elmo_keras.tasks.paired_test import paired_test
 from elmo_keras.tasks.results import model_file
 from elmo_keras.tasks.run import run
 from elmo_keras.tasks.tag.task import Tagging

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.axes import Axes
 
 from elmo_keras.tasks import compare, run
+from elmo_keras.tasks.compare import paired_test
 from elmo_keras.tasks.fitting import Training
-from elmo_keras.tasks.paired_test import paired_test
 from elmo_keras.tasks.tag.task import Tagging
 from tests.support.commands import command as command_named
 from tests.support.task_models import run_command
