@@ -29,7 +29,7 @@ from elmo_keras.formats.packed import join_scales
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DATATYPE, _EXTERNAL = 3, 7  # types of messages in the header of an object
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
-_DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3
+_DEFLATE = 1  # a filter
 _EXPONENT_BIAS = {2: 15, 4: 127, 8: 1023}  # of IEEE floats; bfloat16 has 127
 _MAX_OBJECTS, _MAX_DEPTH = 10_000, 32
 _MAX_STRUCTURE, _MAX_STRUCTURES = 2**20, 2**25  # bytes of an object, of all objects
@@ -73,13 +73,10 @@ class Hdf5File:
 
     def text_attribute(self, name: str) -> str | None:
         """The attribute of a name; None if there is none that is a text."""
-        try:
+        with _naming_damage(f"The attribute `{name}`"):
             with warnings.catch_warnings(action="ignore"):
                 value = self._root.get_attributes().get(name)
             return value.decode() if isinstance(value, bytes) else None
-        except Exception as error:
-            message = f"The attribute `{name}` is damaged. {_reason(error)}"
-            raise ValueError(message) from error
 
 
 def _map(path):
@@ -91,6 +88,14 @@ def _map(path):
 def _reason(error):
     text = " ".join(str(error).split())[:500]
     return text or "A structure in it is damaged, or a link to another file."
+
+
+@contextlib.contextmanager
+def _naming_damage(name):
+    try:
+        yield
+    except Exception as error:  # see `open_hdf5`
+        raise ValueError(f"{name} is damaged. {_reason(error)}") from error
 
 
 def _without_user_block(data):
@@ -170,7 +175,7 @@ class Dataset:
 
     def __getitem__(self, index) -> np.ndarray:
         """The values; read-only, and not copied where that is possible."""
-        try:
+        with _naming_damage(f"`{self.name}`"):
             if self.shape is None:
                 raise ValueError("It should hold numbers. Found: no value")
             dtype = self._dtype()
@@ -181,9 +186,6 @@ class Dataset:
                 return self._read_chunks(self.shape, dtype)[index]
             content = self._read(n_bytes)
             return np.frombuffer(content, dtype).reshape(self.shape)[index]
-        except Exception as error:
-            message = f"`{self.name}` is damaged. {_reason(error)}"
-            raise ValueError(message) from error
 
     def _dtype(self):
         stored = self._header.ptype
@@ -198,15 +200,12 @@ class Dataset:
 
     def text(self) -> str:
         """The value of a dataset that holds one string of variable length."""
-        try:
+        with _naming_damage(f"`{self.name}`"):
             if not isinstance(self._header.ptype, P5VlenStringType) or self.shape != ():
                 raise ValueError("It should hold one string.")
             size, heap, index = struct.unpack("<IQI", self._read(16))
             structures = _Structures(self._data, len(self._data) + _MAX_STRUCTURE)
             return GlobalHeap(structures, heap).objects[index][:size].decode()
-        except Exception as error:
-            message = f"`{self.name}` is damaged. {_reason(error)}"
-            raise ValueError(message) from error
 
     def _read(self, n_bytes):
         """Values that lie in one piece, in the header itself or elsewhere."""
@@ -233,7 +232,12 @@ class Dataset:
         index_size = n_chunks * (16 + 8 * rank)
         if max(address, index_size) > len(data):
             raise ValueError("It lacks a part of its values.")
-        filters = _filter_ids(header)
+        filters = [entry["filter_id"] for entry in header.filter_pipeline or ()]
+        if filters not in ([], [_DEFLATE]):
+            raise ValueError(
+                f"It is stored by HDF5 filters {filters}. Only gzip can be read. "
+                f"{_REWRITE}"
+            )
         structures = _Structures(data, _MAX_STRUCTURE + 4 * index_size)
         tree = BTreeV1RawDataChunks(structures, address, rank)
         array, starts = np.zeros(shape, dtype), set()
@@ -247,40 +251,19 @@ class Dataset:
                     raise ValueError("A chunk is out of place.")
                 starts.add(start)
                 content = data[address : address + key["chunk_size"]]
-                content = _unfilter(content, filters, itemsize, n_bytes)
+                if filters:
+                    stream = zlib.decompressobj()
+                    content = stream.decompress(content, n_bytes + 1)
+                    if not stream.eof:
+                        raise ValueError("A compressed chunk is damaged.")
+                if len(content) != n_bytes:
+                    raise ValueError("A chunk has the wrong size.")
                 values = np.frombuffer(content, dtype).reshape(chunk)
                 part = array[tuple(slice(s, s + c) for s, c in zip(start, chunk))]
                 part[...] = values[tuple(map(slice, part.shape))]
         if len(starts) < n_chunks:
             raise ValueError("It lacks a part of its values.")
         return array
-
-
-def _filter_ids(header):
-    ids = [entry["filter_id"] for entry in header.filter_pipeline or ()]
-    for i in ids:
-        if i not in (_DEFLATE, _SHUFFLE, _FLETCHER32) or ids.count(i) > 1:
-            raise ValueError(
-                f"It is stored by the HDF5 filter {i}. Only gzip can be read. {_REWRITE}"
-            )
-    return ids
-
-
-def _unfilter(content, filters, itemsize, n_bytes):
-    for i in reversed(filters):
-        if i == _FLETCHER32:
-            content = content[:-4]  # without the checksum, which is not compared
-        elif i == _DEFLATE:
-            stream = zlib.decompressobj()
-            content = memoryview(stream.decompress(content, n_bytes + 4))
-            if not stream.eof:
-                raise ValueError("A compressed chunk is damaged.")
-        else:
-            planes = np.frombuffer(content, np.uint8).reshape(itemsize, -1)
-            content = np.ascontiguousarray(planes.T).data.cast("B")
-    if len(content) != n_bytes:
-        raise ValueError("A chunk has the wrong size.")
-    return content
 
 
 @contextlib.contextmanager

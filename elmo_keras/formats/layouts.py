@@ -5,16 +5,30 @@ from pathlib import Path
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.checkpoints import read_checkpoint
-from elmo_keras.formats.dictionary_files import read_dictionary
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.hub_module import read_hub_module
-from elmo_keras.formats.many_langs import ENCODER, TOKEN_EMBEDDER, read_many_langs
+from elmo_keras.formats.many_langs import (
+    ENCODER,
+    TOKEN_EMBEDDER,
+    read_many_langs,
+    read_text,
+)
 from elmo_keras.formats.model_files import ModelFiles, read_mix
-from elmo_keras.hub.catalogue import MIX, OPTIONS, SOFTMAX, VOCABULARY, WEIGHTS
-from elmo_keras.published_options import has_dictionary, read_options
+from elmo_keras.formats.model_parts import OF_SOFTMAX
+from elmo_keras.hub.catalogue import (
+    CHARACTERS,
+    MIX,
+    OPTIONS,
+    SOFTMAX,
+    VOCABULARY,
+    WEIGHTS,
+    WORDS,
+)
+from elmo_keras.published_options import has_characters, has_dictionary, read_options
+from elmo_keras.token_dictionary import TokenDictionary
 from elmo_keras.util.command import shortened
 
-PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = "*softmax*.hdf5", "*vocab*.txt"
+PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = OF_SOFTMAX
 _MAX_STATE_FILE = 2**20  # bytes
 
 
@@ -38,7 +52,7 @@ def read_model_directory(folder: Path) -> ModelFiles:
     """A model directory of this package, or options and HDF5 weights of any names."""
     options = read_options(_require(folder, OPTIONS, f"*{OPTIONS}"))
     weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
-    dictionary = read_dictionary(folder, options) if has_dictionary(options) else None
+    dictionary = _dictionary(folder, options) if has_dictionary(options) else None
     config, mix = ElmoConfig.from_options(options, dictionary), folder / MIX
     return ModelFiles(
         config=config,
@@ -48,6 +62,19 @@ def read_model_directory(folder: Path) -> ModelFiles:
         softmax_path=_only(folder, SOFTMAX, PUBLISHED_SOFTMAX),
         mix=read_mix(mix, config.n_layers + 1) if mix.exists() else None,
     )
+
+
+def _dictionary(folder, options):
+    """The dictionary of a model directory: line i of a file is the key of id i."""
+    characters = words = ""
+    if has_characters(options):
+        characters = read_text(folder / CHARACTERS).removesuffix("\n")
+    if (folder / WORDS).exists():
+        words = read_text(folder / WORDS).removesuffix("\n")
+    try:
+        return TokenDictionary(characters, words)
+    except ValueError as error:
+        raise ValueError(f"{CHARACTERS} or {WORDS}: {error}") from error
 
 
 def read_options_and_weights(options: Path, weights: Path) -> ModelFiles:
@@ -126,7 +153,9 @@ def _latest(folder, indexes):
         name = f"{Path(match[1]).name}.index" if match else ""
         if folder / name in indexes:
             return (folder / name).with_suffix("")
-    indexes = sorted(indexes, key=lambda path: path.stat().st_mtime, reverse=True)
-    steps = [re.search(r"-(\d{1,18})\.index$", path.name) for path in indexes]
-    step = [int(match[1]) if match else -1 for match in steps]
-    return indexes[step.index(max(step))].with_suffix("")
+    return max(indexes, key=_step_and_time).with_suffix("")
+
+
+def _step_and_time(index):
+    match = re.search(r"-(\d{1,18})\.index$", index.name)
+    return int(match[1]) if match else -1, index.stat().st_mtime

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.dictionary_files import read_text
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.formats.published import finite
 from elmo_keras.formats.torch_pickle import read_tensors
 from elmo_keras.published_options import read_options
+from elmo_keras.text.files import whole_file
 from elmo_keras.token_dictionary import TokenDictionary
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
@@ -29,6 +29,7 @@ _SAMPLE = {
     "token_embedder": dict(name="cnn", activation="relu", max_characters_per_token=50),
 }
 
+_MAX_TEXT = 2**28  # bytes
 _WORD_EMBEDDING = "word_emb_layer.embedding.weight"
 _CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
 
@@ -142,6 +143,13 @@ def _read_dic(path, n_ids):
     for key, j in ids.items():
         keys[j] = key
     return "\n".join(keys)
+
+
+def read_text(path: Path) -> str:
+    try:
+        return whole_file(path, _MAX_TEXT).decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} should be UTF-8. {error}") from error
 
 
 def _config(settings, dictionary):

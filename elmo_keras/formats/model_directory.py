@@ -7,7 +7,6 @@ from typing import Any
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.formats.archives import is_archive, unpack
-from elmo_keras.formats.dictionary_files import dictionary_files
 from elmo_keras.formats.hdf5 import new_hdf5
 from elmo_keras.formats.layouts import (
     read_bilm_tf,
@@ -17,11 +16,13 @@ from elmo_keras.formats.layouts import (
 from elmo_keras.formats.model_files import SOFTMAX_DIGEST, Mix, ModelFiles, mix_content
 from elmo_keras.formats.published import softmax_table, write_table, write_weights
 from elmo_keras.hub.catalogue import (
+    CHARACTERS,
     MIX,
     OPTIONS,
     SOFTMAX,
     VOCABULARY,
     WEIGHTS,
+    WORDS,
 )
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -120,7 +121,10 @@ def save_model(
     Raises:
         ValueError: the mix is not a learned one.
     """
-    kept = dictionary_files(bilm.config.dictionary) if bilm.config.dictionary else {}
+    kept, dictionary = {}, bilm.config.dictionary
+    if dictionary is not None:
+        texts = {CHARACTERS: dictionary.characters, WORDS: dictionary.words}
+        kept = {name: f"{text}\n".encode() for name, text in texts.items() if text}
     if mix is not None:
         kept[MIX] = mix_content(mix)
     directory = Path(directory)

@@ -77,7 +77,7 @@ def make_seeds(folder: Path) -> None:
         ({"libver": ("v108", "v108")}, {}),
         ({"libver": "latest"}, {}),
         ({"track_order": True}, {}),
-        ({}, {"chunks": True, "compression": "gzip", "shuffle": True}),
+        ({}, {"chunks": True, "compression": "gzip"}),
     ]
     for number, (of_file, of_dataset) in enumerate(kinds, 1):
         with h5py.File(folder / f"weights/{number}.hdf5", "w", **of_file) as file:
