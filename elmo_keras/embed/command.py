@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from elmo_keras.embed.corpus import default_pooling, write_vectors
-from elmo_keras.embed.embedder import Embedder, uses_litert
+from elmo_keras.embed.corpus import embed_corpus
+from elmo_keras.embed.embedder import uses_litert
 from elmo_keras.embed.outputs import check_output, check_output_folder
 from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.formats.model_parts import parts_of_model
@@ -129,40 +129,39 @@ def embed(
         read = [*paths, *(parts_of_model(model) if model else ())]
         read += [Path(path) for path in (options, weights) if path]
         if engine:
-            output = check_output_folder(output, read, overwrite=overwrite)
+            check_output_folder(output, read, overwrite=overwrite)
         else:
-            output = check_output(
+            check_output(
                 output, read, shard=shard, pooling=pooling, overwrite=overwrite
             )
         # A published model is downloaded while Ctrl-C still ends the command at once.
         local_files(source, weights)
         if not uses_litert(source, arithmetic):
             import_tensorflow()
-        dtype = "float16" if float16 else "float32"
+        settings = {
+            "weights": weights,
+            "layers": layers,
+            "mix": mix,
+            "gamma": gamma,
+            "pooling": pooling,
+            "dtype": "float16" if float16 else "float32",
+            "arithmetic": arithmetic,
+            "tokens_at_once": tokens_at_once,
+            "cache_bytes": cache_megabytes * 2**20,
+            "forget_sentences": forget_sentences,
+            "overwrite": overwrite,
+            "progress": True,
+        }
         with stopping() as stop:
             try:
                 if engine is None:
-                    embedder = Embedder(
+                    summary = embed_corpus(
                         source,
-                        weights=weights,
-                        layers=layers,
-                        mix=mix,
-                        gamma=gamma,
-                        pooling=default_pooling(output, pooling),
-                        dtype=dtype,
-                        arithmetic=arithmetic,
-                        tokens_at_once=tokens_at_once,
-                        cache_bytes=cache_megabytes * 2**20,
-                    )
-                    summary = write_vectors(
-                        embedder,
                         paths[0],
                         output,
                         shard=shard,
-                        forget_sentences=forget_sentences,
-                        overwrite=overwrite,
-                        progress=True,
                         stop=stop.is_set,
+                        **settings,
                     )
                 else:
                     from elmo_keras.embed.ray import embed_on_ray
@@ -173,22 +172,11 @@ def embed(
                         output,
                         text_column=text_column,
                         id_column=id_column,
-                        forget_sentences=forget_sentences,
-                        overwrite=overwrite,
                         workers=workers,
                         address=address,
                         part_bytes=part_kilobytes * 2**10,
-                        progress=True,
                         stop=stop.is_set,
-                        weights=weights,
-                        layers=layers,
-                        mix=mix,
-                        gamma=gamma,
-                        pooling=pooling,
-                        dtype=dtype,
-                        arithmetic=arithmetic,
-                        tokens_at_once=tokens_at_once,
-                        cache_bytes=cache_megabytes * 2**20,
+                        **settings,
                     )
             except OSError as error:
                 if error.errno not in DISK_ERRORS:

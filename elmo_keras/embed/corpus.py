@@ -116,12 +116,14 @@ def embed_corpus(
     output = check_output(
         Path(output), [Path(source)], shard=shard, pooling=pooling, overwrite=overwrite
     )
+    if pooling is None and is_npy(output):
+        pooling = "mean"
     embedder = Embedder(
         model,
         layers=layers,
         mix=mix,
         gamma=gamma,
-        pooling=default_pooling(output, pooling),
+        pooling=pooling,
         **settings,
     )
     return write_vectors(
@@ -134,10 +136,6 @@ def embed_corpus(
         progress=progress,
         stop=stop,
     )
-
-
-def default_pooling(output: Path, pooling: str | None) -> str | None:
-    return "mean" if pooling is None and is_npy(output) else pooling
 
 
 def write_vectors(

@@ -322,6 +322,8 @@ class Embedder:
         settings = self._settings
         model, weights = settings["model"], settings["weights"]
         arithmetic = settings["arithmetic"]
+        names = "layers", "mix", "gamma", "dtype", "pooling"
+        choice = {name: settings[name] for name in names}
         if not uses_litert(model, arithmetic):
             from elmo_keras.elmo import Elmo
             from elmo_keras.embed.engines.tensorflow import TensorFlowEngine
@@ -329,29 +331,15 @@ class Embedder:
             if isinstance(model, str):
                 dtype = "float32" if arithmetic is None else arithmetic
                 model = Elmo.from_pretrained(model, weights=weights, dtype=dtype)
-            return TensorFlowEngine(
-                model,
-                settings["layers"],
-                mix=settings["mix"],
-                gamma=settings["gamma"],
-                dtype=settings["dtype"],
-                pooling=settings["pooling"],
-            )
+            return TensorFlowEngine(model, **choice)
         from elmo_keras.embed.engines.litert import LiteRTEngine
         from elmo_keras.lite.cache import convert_once
 
         is_file = Path(model).suffix == LITE
         if is_file and weights:
             raise ValueError(f"{model} holds its weights. Leave out {weights}.")
-        engine = LiteRTEngine(
-            Path(model) if is_file else convert_once(model, weights),
-            settings["layers"],
-            mix=settings["mix"],
-            gamma=settings["gamma"],
-            dtype=settings["dtype"],
-            pooling=settings["pooling"],
-            threads=settings["threads"],
-        )
+        path = Path(model) if is_file else convert_once(model, weights)
+        engine = LiteRTEngine(path, threads=settings["threads"], **choice)
         exported = engine.arithmetic.split()[0]
         if arithmetic not in (None, exported):
             raise ValueError(

@@ -43,7 +43,7 @@ def check_output(
 
 def check_output_folder(
     output: Path, inputs: Iterable[Path], *, overwrite: bool
-) -> Path:
+) -> None:
     if output.suffix.lower() in ARRAY_SUFFIXES:
         raise ValueError(
             "A corpus is written as a folder of Parquet files, whose name should not "
@@ -65,7 +65,6 @@ def check_output_folder(
             f"{output} holds more than the parts of an earlier output: {others[0]}. It "
             "is not overwritten. Give another name."
         )
-    return output
 
 
 def is_npy(path: Path) -> bool:

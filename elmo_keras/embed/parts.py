@@ -46,6 +46,8 @@ class Parts:
         read_metadata: Callable[[Path], dict[str, Any] | None],
     ):
         self.output, self.path = output, folder_of(output).absolute()
+        self.folder = self.path / PARTS  # of all parts
+        self.whole = self.path / WHOLE  # the file that is made of all parts
         self._suffix, self._read, self._overwrite = suffix, read_metadata, False
 
     @contextlib.contextmanager
@@ -145,16 +147,6 @@ class Parts:
             _synchronize(self.folder)
         finally:
             path.unlink(missing_ok=True)
-
-    @property
-    def folder(self) -> Path:
-        """Of all parts."""
-        return self.path / PARTS
-
-    @property
-    def whole(self) -> Path:
-        """Of a file that is made of all parts."""
-        return self.path / WHOLE
 
     def finish(self, whole: Path) -> None:
         """Makes the file or the folder of all parts the output."""

@@ -298,9 +298,7 @@ def _cause(error):
     return CommandFailed(f"{cause or error}{machine}")
 
 
-@functools.lru_cache(maxsize=1)
-def _cached_embedder(**settings):
-    return worker_embedder(**settings)
+_cached_embedder = functools.lru_cache(maxsize=1)(worker_embedder)
 
 
 def describe_vectors(*, texts: bool, **settings: Any) -> dict[str, Any]:

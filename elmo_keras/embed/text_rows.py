@@ -106,7 +106,8 @@ class TextRows:
         return (((line.strip(), None), position()) for line in lines_of(file, path))
 
     def _read_parquet(self, file, path, size):
-        import pyarrow.parquet as pq  # only for Parquet
+        import pyarrow as pa  # only for Parquet
+        import pyarrow.parquet as pq
 
         n_read = 0
         try:
@@ -115,15 +116,13 @@ class TextRows:
             n_rows = max(parquet.metadata.num_rows, 1)
             for column in self._columns:
                 if column not in names:
-                    raise _BadRow(missing_column(column, path, names))
+                    raise ValueError(missing_column(column, path, names))
             for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=self._columns):
                 for values in batch.to_pylist():
                     n_read += 1
                     row = self._row(values, f"{path}, row {n_read}")
                     yield row, size * n_read / n_rows
-        except _BadRow:
-            raise
-        except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise ValueError(f"{path} should be a Parquet file. {error}") from error
 
     def _row(self, values, source):
@@ -136,7 +135,7 @@ class TextRows:
         fits = isinstance(value, str) or (id_type and -(2**63) <= value < 2**63)
         if id_type is None or id_type != self.id_type or not fits:
             expected = self.id_type or "int64 or string"
-            raise _BadRow(
+            raise ValueError(
                 f"{source}: the id `{self._id_column}` should be {expected}, as in the "
                 f"rows before. Received: {value!r:.100}"
             )
@@ -162,10 +161,6 @@ def _size(row):
     return len(sentence) + 1 + more
 
 
-class _BadRow(ValueError):
-    """A row that is not what it should be; the message names the row."""
-
-
 def missing_column(column: str, source: str | Path, names: Any) -> str:
     others = ", ".join(map(str, names)) or "none"
     return f"{source} has no column `{column}`. It has: {others:.500}"
@@ -174,16 +169,16 @@ def missing_column(column: str, source: str | Path, names: Any) -> str:
 def check_sentence(value: Any, column: str, source: str) -> bytes | list[bytes]:
     is_text, is_list = isinstance(value, str), isinstance(value, list)
     if not is_text and not (is_list and all(isinstance(t, str) and t for t in value)):
-        raise _BadRow(
+        raise ValueError(
             f"{source}: `{column}` should be a string, or a list of tokens that are not "
             f"empty. Received: {value!r:.100}"
         )
     try:
         sentence = value.encode() if is_text else [token.encode() for token in value]
     except UnicodeEncodeError as error:
-        raise _BadRow(f"{source}: `{column}` should be UTF-8. {error}") from error
+        raise ValueError(f"{source}: `{column}` should be UTF-8. {error}") from error
     if (len(sentence) if is_text else sum(map(len, sentence))) > LONGEST_LINE:
-        raise _BadRow(
+        raise ValueError(
             f"{source}: `{column}` has more than {LONGEST_LINE:,} bytes, and should hold "
             "one sentence or paragraph."
         )

@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,11 +25,8 @@ class WordVectors:
     """
 
     def __init__(self, engine: Engine, cache_bytes: int):
-        config, self._compute = engine.config, engine.word_vectors
-        self._boundaries = [token.encode() for token in boundary_tokens(config)]
-        self._empty = np.empty((0, config.projection_dim), engine.word_dtype)
-        word_bytes = config.projection_dim * np.dtype(np.float32).itemsize
-        self._max_words = max(1, cache_bytes // word_bytes)
+        word_bytes = engine.config.projection_dim * np.dtype(np.float32).itemsize
+        self._engine, self._max_words = engine, max(1, cache_bytes // word_bytes)
         self._lock, self._table = threading.Lock(), None
 
     def encode(
@@ -38,20 +35,17 @@ class WordVectors:
         """A table of the words of all these sentences, and as in `WordTable.add`."""
         with self._lock:
             if self._table is None or len(self._table.ids) >= self._max_words:
-                self._table = WordTable(self._boundaries, self._empty, self._compute)
+                self._table = WordTable(self._engine)
             return self._table, *self._table.add(sentences)
 
 
 class WordTable:
-    def __init__(
-        self,
-        boundaries: Sequence[bytes],
-        empty: np.ndarray,
-        compute: Callable[[Sequence[bytes]], np.ndarray],
-    ):
+    def __init__(self, engine: Engine):
+        config = engine.config
         self.ids: dict[bytes, int] = {}
-        self._boundaries, self._vectors, self._compute = boundaries, empty, compute
-        self._n_computed, self._waiting = 0, []
+        self._boundaries = [token.encode() for token in boundary_tokens(config)]
+        self._vectors = np.empty((0, config.projection_dim), engine.word_dtype)
+        self._compute, self._n_computed, self._waiting = engine.word_vectors, 0, []
         self._lock = threading.Lock()
 
     def add(self, sentences: Sequence[Sequence[bytes]]) -> tuple[list[np.ndarray], int]:

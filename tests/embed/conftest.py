@@ -1,14 +1,12 @@
 """Shared by the tests of embedding."""
 
 import functools
-from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, Embedder
-from elmo_keras.embed.corpus import default_pooling, write_vectors
-from elmo_keras.embed.outputs import check_output
+from elmo_keras import Elmo, Embedder, embed_corpus
+from elmo_keras.embed import corpus
 
 
 @pytest.fixture(scope="module")
@@ -28,38 +26,13 @@ def elmo(model_directory):
 
 
 @pytest.fixture(scope="module")
-def embedder(elmo):
-    """Embedders of the layer, one for all tests with the same settings."""
-    return functools.cache(functools.partial(Embedder, elmo))
+def embed(elmo):
+    """`embed_corpus` by the layer, with one embedder for all of the same settings."""
+    cached = functools.cache(Embedder)
 
-
-@pytest.fixture(scope="module")
-def embed(embedder):
-    """`embed_corpus` by these embedders."""
-
-    def run(
-        source,
-        output,
-        *,
-        shard=(1, 1),
-        overwrite=False,
-        forget_sentences=False,
-        stop=lambda: False,
-        **settings,
-    ):
-        source, output = Path(source), Path(output)
-        pooling = default_pooling(output, settings.pop("pooling", None))
-        output = check_output(
-            output, [source], shard=shard, pooling=pooling, overwrite=overwrite
-        )
-        return write_vectors(
-            embedder(pooling=pooling, **settings),
-            source,
-            output,
-            shard=shard,
-            forget_sentences=forget_sentences,
-            overwrite=overwrite,
-            stop=stop,
-        )
+    def run(*arguments, **options):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(corpus, "Embedder", cached)
+            return embed_corpus(elmo, *arguments, **options)
 
     return run

@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Embedder
-from elmo_keras.embed.parts import Parts
-from elmo_keras.embed.text_rows import Piece
 from elmo_keras.embed.writers import parquet
 from elmo_keras.util.command import CommandFailed
 from tests.support import stand_in_ray
@@ -53,29 +51,6 @@ def job(module, ray, model_directory, tmp_path):
     return run
 
 
-@pytest.fixture
-def parts(module, model_directory, tmp_path):
-    """The folder of a job that has started."""
-    parts = Parts(tmp_path / "out", ".parquet", module[1].read_piece_metadata)
-    parts.path.mkdir()
-    settings = {"model": str(model_directory), "weights": None, **SETTINGS}
-    parts.open(module[1].describe_vectors(texts=True, **settings))
-    return parts
-
-
-@pytest.fixture
-def write(module, model_directory, tmp_path):
-    """Writes a piece of a job into `out`."""
-
-    def run(piece):
-        settings = {"model": str(model_directory), "weights": None, **SETTINGS}
-        return module[1].write_part(
-            piece, output=tmp_path / "out", texts=True, **settings
-        )
-
-    return run
-
-
 def rows(folder):
     return pq.read_table(folder).to_pydict()
 
@@ -99,22 +74,25 @@ def test_the_rows_are_those_of_the_text(job, ray, model_directory, tmp_path):
         job()
 
 
-def test_a_part_has_the_columns_and_metadata_of_one_file(parts, write, embed, tmp_path):
-    (tmp_path / "text.txt").write_text("\n".join(LINES[:4]))
-    piece = Piece(3, 100, [line.encode() for line in LINES[:4]])
-    assert write(piece)["tokens"] == sum(len(line.split()) for line in LINES[:4])
+def test_a_part_has_the_columns_and_metadata_of_one_file(job, embed, tmp_path):
+    job(part_bytes=2**20)
     embed(tmp_path / "text.txt", tmp_path / "text.parquet", **SETTINGS)
-    part, whole = (pq.read_table(p) for p in (parts.part(3), tmp_path / "text.parquet"))
-    assert part.schema.equals(whole.schema)
+    paths = tmp_path / "out" / "part-0000000.parquet", tmp_path / "text.parquet"
+    part, whole = map(pq.read_table, paths)
+    assert part.schema.equals(whole.schema) and part["id"].equals(whole["id"])
     first, second = (
         json.loads(t.schema.metadata[b"elmo_keras"]) for t in (part, whole)
     )
-    assert first == second and part["id"].to_pylist() == [100, 101, 102, 103]
-    write(piece._replace(index=4, ids=["b", "a", "c", "d"], id_type="string"))
-    table = pq.read_table(parts.part(4))
-    assert table.schema.names == ["id", "number", "text", "vector"]
-    assert table["id"].to_pylist() == ["b", "a", "c", "d"]
-    assert table["number"].to_pylist() == [100, 101, 102, 103]
+    assert first == second
+
+
+def test_rows_have_the_ids_of_the_user(job, tmp_path):
+    columns = {"said": LINES[:3], "key": ["b", "a", "c"]}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    job(tmp_path / "rows.parquet", text_column="said", id_column="key", part_bytes=9)
+    out = rows(tmp_path / "out")
+    assert list(out) == ["id", "number", "text", "vector"]
+    assert out["id"] == ["b", "a", "c"] and out["number"] == [0, 1, 2]
 
 
 def test_a_stopped_job_resumes_with_the_parts_that_are_missing(job, ray, tmp_path):
@@ -209,23 +187,22 @@ def test_an_error_names_the_machine_if_there_are_several(job, ray, monkeypatch):
     assert raised.value.errno == 28
 
 
-def test_a_part_is_not_written_into_another_job(parts, write, monkeypatch):
+def test_a_part_is_not_written_into_another_job(job, ray, tmp_path, monkeypatch):
+    path = tmp_path / "out.unfinished" / "job.json"
     whole = parquet.Rows.write
 
     def meanwhile(*arguments):
-        job = json.loads((parts.path / "job.json").read_text())
-        parts.open(job | {"layers": "1"}, overwrite=True)
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"layers": "1"}))
         return whole(*arguments)
 
-    piece = Piece(0, 0, [b"a word"])
     with monkeypatch.context() as patch:
         patch.setattr(parquet.Rows, "write", meanwhile)
         with pytest.raises(ValueError, match="made with layers 1; this run has top"):
-            write(piece)
-    assert not parts.parts_from(0)
-    (parts.path / "job.json").unlink()
+            job()
+    assert not path.parent.exists()
+    ray.ends = lambda name, _: name == "write_part" and path.unlink()
     with pytest.raises(ValueError, match="should be a folder that all workers share"):
-        write(piece)
+        job()
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
