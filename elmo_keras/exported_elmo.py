@@ -68,7 +68,15 @@ class ExportedElmo(keras.layers.Layer):
                 f"Received: {output_key!r}"
             )
         for variable in self.loaded.variables:
-            self._track_variable(_as_keras(variable))
+            self._track_variable(
+                keras.Variable(
+                    variable,
+                    shape=variable.shape,
+                    dtype=variable.dtype.name,
+                    trainable=variable.trainable,
+                    name=variable.name.split(":")[0].replace("/", "_"),
+                )
+            )
         self.built = True
 
     def __call__(self, inputs, *args, **kwargs):
@@ -129,17 +137,6 @@ def _load(directory):
             f"Received: {directory}"
         )
     return loaded
-
-
-def _as_keras(variable):
-    """A loaded variable as a Keras variable."""
-    return keras.Variable(
-        variable,
-        shape=variable.shape,
-        dtype=variable.dtype.name,
-        trainable=variable.trainable,
-        name=variable.name.split(":")[0].replace("/", "_"),
-    )
 
 
 def _arguments(inputs):

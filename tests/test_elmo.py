@@ -93,12 +93,6 @@ def test_strings_lists_arrays_ragged_and_character_ids_are_the_same(config, elmo
     np.testing.assert_array_equal(elmo(character_ids(ragged, config)), expected)
 
 
-def test_empty_tokens_at_the_end_count_in_ragged_input_only(elmo):
-    ragged = tf.ragged.constant([["a", ""]])
-    assert np.any(elmo(ragged)[0, 1])
-    assert not np.any(elmo(ragged.to_tensor())[0, 1])
-
-
 @pytest.mark.parametrize("characters", [False, True])
 def test_batches_without_any_token_give_zeros(config, characters):
     elmo = elmo_layer(config, num_representations=2)

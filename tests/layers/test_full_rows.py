@@ -67,20 +67,6 @@ def test_outputs_state_and_gradients_are_those_of_single_tokens(rows, pattern, c
         assert 0 < np.mean(np.abs(outputs) == np.float32(clips[1])) < 1
 
 
-def test_no_gradient_flows_to_tokens_before_a_start_from_zero(rows):
-    from_zero = np.zeros((ROWS, TIME), bool)
-    from_zero[1, 4] = True
-    x, *state = rows
-    with tf.GradientTape() as tape:
-        tape.watch([x, *state])
-        outputs, _ = at_once(layer_of(None, None), x, state, from_zero)
-        after = tf.reduce_sum(outputs[:, 4:])
-    for gradient in tape.gradient(after, [x[..., None], *state][1:] + [x]):
-        reached = np.any(gradient.numpy() != 0, axis=-1)
-        before = reached[:, :4] if reached.ndim == 2 else reached
-        assert not before[1].any() and np.delete(before, 1, axis=0).all()
-
-
 def test_half_precision_is_close_and_keeps_the_cell_state_in_float32(rows):
     from_zero, half = PATTERNS["some"], layer_of(3.0, 3.0, "mixed_bfloat16")
     full = layer_of(3.0, 3.0)

@@ -109,12 +109,6 @@ def test_a_mask_of_numbers_equals_a_mask_of_booleans():
     np.testing.assert_array_equal(actual, expected)
 
 
-def test_the_skip_connection_is_in_the_output_but_not_in_the_state():
-    stack = StackedLSTM(2, 7, 5, return_state=True)
-    (first, second), state = stack(INPUTS[:, :1])
-    np.testing.assert_allclose(second[:, 0] - first[:, 0], state[1][0], atol=1e-6)
-
-
 @pytest.mark.parametrize("shape", [(0, 4, 3), (2, 0, 3), (0, 0, 3)])
 def test_empty_batches_and_sentences(shape):
     lstm = StackedLSTM(2, 7, 5, return_state=True)

@@ -10,20 +10,20 @@ from elmo_keras.training.streams import draw_negatives
 TOKENS, DIM, SIZE, N = 11, 5, 17, 6
 
 
-def case(*, n_negatives=N, tokens=TOKENS, size=SIZE, dtype=tf.float32):
+def case(dtype=tf.float32):
     """Inputs, kernel, bias, and a dict of targets, negatives, log expected counts."""
     rng = np.random.default_rng(3)
-    negatives = draw_negatives(rng, n_negatives, size)
-    targets = rng.integers(size, size=tokens)
+    negatives = draw_negatives(rng, N, SIZE)
+    targets = rng.integers(SIZE, size=TOKENS)
     targets[:2] = negatives.ids[[0, -1]]  # two tokens whose targets are drawn
     return (
-        tf.constant(rng.normal(size=(tokens, DIM)), dtype),
-        tf.constant(rng.normal(size=(size, DIM)), tf.float32),
-        tf.constant(rng.normal(size=size), tf.float32),
+        tf.constant(rng.normal(size=(TOKENS, DIM)), dtype),
+        tf.constant(rng.normal(size=(SIZE, DIM)), tf.float32),
+        tf.constant(rng.normal(size=SIZE), tf.float32),
         {
             "targets": tf.constant(targets, tf.int32),
             "negatives": tf.constant(negatives.ids, tf.int32),
-            "log_expected": tf.constant(negatives.log_expected_counts(np.arange(size))),
+            "log_expected": tf.constant(negatives.log_expected_counts(np.arange(SIZE))),
         },
     )
 
@@ -71,14 +71,6 @@ def test_losses_and_gradients_are_those_of_tensorflow(wrapped, drawn):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
-def test_a_negative_that_is_the_target_does_not_count():
-    inputs, kernel, bias, drawn = case()
-    word = drawn["targets"][:1]
-    drawn = {"targets": word, "negatives": word, "log_expected": tf.zeros(SIZE)}
-    alone = sampled_softmax_losses(inputs[:1], kernel, bias, **drawn)
-    assert float(alone[0]) == 0.0
-
-
 def test_bfloat16_is_near_float32():
     exact = losses_and_gradients(sampled_softmax_losses, case())
     actual = losses_and_gradients(sampled_softmax_losses, case(dtype=tf.bfloat16))
@@ -87,13 +79,3 @@ def test_bfloat16_is_near_float32():
     for a, b in zip(actual, exact, strict=True):
         # 8 bits of precision in logits of up to about 8, so 0.03 in each.
         np.testing.assert_allclose(tf.cast(a, tf.float32), b, atol=0.1)
-
-
-def test_the_loss_is_near_the_full_one_when_all_words_but_one_are_drawn():
-    inputs, kernel, bias, drawn = case(n_negatives=49, tokens=2000, size=50)
-    logits = tf.matmul(inputs, kernel, transpose_b=True) + bias
-    full = tf.nn.sparse_softmax_cross_entropy_with_logits(drawn["targets"], logits)
-    # With 49 of 50 words, log Q is near 0 for all but the rarest.
-    sampled = sampled_softmax_losses(inputs, kernel, bias, **drawn)
-    difference = tf.reduce_mean(sampled) - tf.reduce_mean(full)
-    assert abs(float(difference)) < 0.05 * float(tf.reduce_mean(full))

@@ -83,15 +83,6 @@ def test_the_digest_is_that_of_the_sentences():
     assert len(set(digests)) == len(digests)
 
 
-@pytest.mark.parametrize("at_once", [1, 5, 26, 2**20])
-def test_words_are_counted_in_pieces(monkeypatch, at_once):
-    monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
-    tokens = sum(SENTENCES, [])
-    counts = CORPUS.counts()
-    assert counts.dtype == np.int64
-    assert counts.tolist() == [tokens.count(word) for word in CORPUS.words]
-
-
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
 def test_workers_share_the_sentences(n):
     for first in range(n):

@@ -1,6 +1,5 @@
 """Words of raw text: in all scripts, with their places, in Python and in a graph."""
 
-import re
 import unicodedata
 
 import numpy as np
@@ -10,7 +9,6 @@ import tensorflow as tf
 from elmo_keras.tasks.answer.words import offset_tokens, strip_ending
 from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from elmo_keras.text.tokenizers import (
-    join_at_marks,
     split_spaces,
     split_words,
 )
@@ -79,13 +77,6 @@ def test_decomposed_text_has_the_words_of_composed_text(split):
     tokens = split(unicodedata.normalize("NFD", composed))
     assert [unicodedata.normalize("NFC", token) for token in tokens] == split(composed)
     assert len(tokens[0]) == 5  # "e" and its accent
-
-
-def test_spans_without_marks_stay_as_they_are():
-    text = "한국 a_b 3.5"
-    spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
-    assert join_at_marks(text, spans) == spans
-    assert join_at_marks("", []) == []
 
 
 TEXT = "  Ann,  서울에서 1990년 \u200bx"
