@@ -52,7 +52,7 @@ _MODULES = {
     "save_model": "formats.model_directory",
     "tokenize": "text.token_batches",
 }
-__all__ = [*_MODULES, "layers"]
+__all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

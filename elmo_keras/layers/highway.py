@@ -1,5 +1,8 @@
 """The highway layer over the character n-gram filters."""
 
+# keras.ops are not annotated; what pyright infers of them has None.
+# pyright: reportOptionalOperand=false, reportOperatorIssue=false
+
 import keras
 from keras import ops
 

@@ -1,5 +1,9 @@
 """The weighted sum of the biLM's layers."""
 
+# keras.ops are not annotated; what pyright infers of them has None.
+# pyright: reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportOptionalIterable=false, reportOptionalOperand=false, reportOptionalSubscript=false
+
 from collections.abc import Sequence
 
 import keras
