@@ -19,7 +19,6 @@ from pathlib import Path
 
 import hatchling.build
 import pytest
-import tensorflow as tf
 
 from elmo_keras import ElmoConfig, Vocabulary
 from elmo_keras.formats.model_directory import save_model
@@ -160,35 +159,17 @@ def test_the_entry_points_of_the_wheel_exist(site):
     assert component.value == "elmo_keras.adapters.spacy:ElmoPipe"
 
 
-@pytest.fixture
-def quickly(request, monkeypatch, exported_version):
-    """Spares the examples the tracing, and an export of their own."""
-    if request.param == "traced":
-        yield
-        return
-    name = "elmo_keras.export.version_directory.export_elmo"
-    monkeypatch.setattr(name, lambda *_: exported_version)
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
-@pytest.mark.filterwarnings("ignore:.*this option does not apply to tf.data functions")
 @pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
 @pytest.mark.parametrize(
-    ("page", "quickly"),
+    "page",
     [
-        ("README.md", "eager"),
-        *(
-            pytest.param(page, "traced", marks=pytest.mark.slow)
-            for page in PAGES
-            if "```python" in text_of(page)
-        ),
+        pytest.param(page, marks=() if page == "README.md" else pytest.mark.slow)
+        for page in PAGES
+        if "```python" in text_of(page)
     ],
-    indirect=["quickly"],
 )
 def test_the_python_of_the_pages_prints_what_they_show(
-    page, quickly, folder, monkeypatch, capsys
+    page, folder, monkeypatch, capsys
 ):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Beam and Spark
