@@ -85,15 +85,8 @@ def _lstm_layer(config, lstm, int8):
 def _lstm_model(config, layers, sizes):
     model = Model()
     for rows, steps in ((r, s) for r, counts in sizes.items() for s in counts):
-        graph = lstm_graph(
-            Graph(model),
-            layers,
-            rows=rows,
-            steps=steps,
-            cell_clip=config.cell_clip,
-            proj_clip=config.proj_clip,
-            use_skip_connections=config.use_skip_connections,
-        )
+        graph = Graph(model)
+        lstm_graph(graph, layers, config, rows=rows, steps=steps)
         model.add(f"r{rows}_{steps}", graph)
     return model
 
@@ -108,15 +101,8 @@ def _token_model(config, cnn, int8, words, characters):
     model = Model()
     for rows in words:
         for count in characters:
-            graph = token_graph(
-                Graph(model),
-                layers,
-                config.activation,
-                words=rows,
-                characters=count,
-                character_dim=config.char_embedding_dim,
-                word_dim=config.word_embedding_dim,
-            )
+            graph = Graph(model)
+            token_graph(graph, layers, config, words=rows, characters=count)
             model.add(f"w{rows}_{count}", graph)
     return model
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmo_keras.config import ElmoConfig
 from elmo_keras.lite.graph import Graph, Matrix
 
 
@@ -15,10 +16,6 @@ class LstmLayer(NamedTuple):
     recurrent_kernel: Matrix  # (4 · units, projection)
     bias: np.ndarray  # float32 (4 · units), with the forget gate's
     projection_kernel: Matrix  # (projection, units)
-
-    @property
-    def units(self) -> int:
-        return len(self.bias) // 4
 
 
 class TokenLayers(NamedTuple):
@@ -34,29 +31,28 @@ class TokenLayers(NamedTuple):
 def token_graph(
     graph: Graph,
     layers: TokenLayers,
-    activation: str,
+    config: ElmoConfig,
     *,
     words: int,
     characters: int,
-    character_dim: int,
-    word_dim: int,
-) -> Graph:
+) -> None:
     """The context-independent vectors `y` (words, dim).
 
-    Inputs: `characters`, the vectors (words, characters, 1, character_dim) of a word's
-    characters, and `words` (words, word_dim), those of words in a dictionary; either is
-    missing where its size is 0.
+    Inputs: `characters`, the vectors (words, characters, 1, dim) of a word's characters,
+    and `words` (words, dim), those of words in a dictionary; either is missing where its
+    size is 0.
     """
     parts = []
-    if word_dim:
-        parts.append(graph.input("words", words, word_dim))
+    if config.word_embedding_dim:
+        parts.append(graph.input("words", words, config.word_embedding_dim))
     if characters:
-        x = graph.input("characters", words, characters, 1, character_dim)
+        dim = config.char_embedding_dim
+        x = graph.input("characters", words, characters, 1, dim)
         highest = [
             graph.maxima(graph.convolution(x, kernel, bias))
             for kernel, bias in zip(layers.kernels, layers.biases)
         ]
-        x = getattr(graph, activation)(graph.concatenate(highest, axis=1))
+        x = getattr(graph, config.activation)(graph.concatenate(highest, axis=1))
         for weights, bias in layers.highways:
             carry, transform = graph.split(graph.dense(x, weights, bias), 2)
             change = graph.subtract(graph.relu(transform), x)
@@ -66,33 +62,27 @@ def token_graph(
     if layers.projection is not None:
         y = graph.dense(y, *layers.projection)
     graph.output("y", y)
-    return graph
 
 
 def lstm_graph(
     graph: Graph,
     layers: Sequence[LstmLayer],
+    config: ElmoConfig,
     *,
     rows: int,
     steps: int,
-    cell_clip: float | None,
-    proj_clip: float | None,
-    use_skip_connections: bool,
-) -> Graph:
+) -> None:
     """Some steps of all layers in one direction, for rows that all have tokens.
 
     Inputs: `x` (steps · rows, projection), step by step; `h0`, `c0`, `h1`, …, the state
     before. Outputs: `y0`, `y1`, … (steps · rows, projection) of the layers; `H0`, `C0`,
     …, the state after.
     """
-    projection = len(layers[0].projection_kernel.values)
-    x = graph.input("x", steps * rows, projection)
+    dim = config.projection_dim
+    x = graph.input("x", steps * rows, dim)
     states = [
-        (
-            graph.input(f"h{i}", rows, projection),
-            graph.input(f"c{i}", rows, layer.units),
-        )
-        for i, layer in enumerate(layers)
+        (graph.input(f"h{i}", rows, dim), graph.input(f"c{i}", rows, config.units))
+        for i in range(len(layers))
     ]
     for i, (layer, (h, c)) in enumerate(zip(layers, states)):
         # x W of all steps in one product
@@ -103,19 +93,18 @@ def lstm_graph(
                 graph.rows(inputs, step * rows, rows),
                 graph.dense(h, layer.recurrent_kernel),
             )
-            h, c = _step(graph, gates, c, layer, cell_clip, proj_clip)
+            h, c = _step(graph, gates, c, layer, config)
             outputs.append(h)
         y = graph.concatenate(outputs, axis=0)
-        x = graph.add(y, x) if use_skip_connections and i > 0 else y
+        x = graph.add(y, x) if config.use_skip_connections and i > 0 else y
         for name, tensor in ((f"y{i}", x), (f"H{i}", h), (f"C{i}", c)):
             graph.output(name, tensor)
-    return graph
 
 
-def _step(graph, gates, c, layer, cell_clip, proj_clip):
+def _step(graph, gates, c, layer, config):
     i, j, f, o = graph.split(gates, 4)
     kept = graph.multiply(graph.sigmoid(f), c)
     new = graph.multiply(graph.sigmoid(i), graph.tanh(j))
-    c = graph.clip(graph.add(kept, new), cell_clip)
+    c = graph.clip(graph.add(kept, new), config.cell_clip)
     hidden = graph.multiply(graph.sigmoid(o), graph.tanh(c))
-    return graph.clip(graph.dense(hidden, layer.projection_kernel), proj_clip), c
+    return graph.clip(graph.dense(hidden, layer.projection_kernel), config.proj_clip), c

@@ -24,8 +24,6 @@ EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix product
 
 
 class Estimate(NamedTuple):
-    parameters: int  # including the softmax
-    softmax_parameters: int
     memory: dict[str, int]  # part of a replica's memory → bytes
     disk: int  # bytes of the model and its checkpoints, while one is being written
     step_flops: float  # of a replica
@@ -38,8 +36,6 @@ class Estimate(NamedTuple):
         hours = self.n_steps * self.step_flops / flops_a_second / 3600
         memory = ", ".join(f"{part} {_size(n)}" for part, n in self.memory.items())
         return (
-            f"Parameters: {self.parameters:,}, {self.softmax_parameters:,} of them in "
-            f"the softmax\n"
             f"Memory of a replica: about {_size(sum(self.memory.values()))} ({memory})\n"
             f"Disk: about {_size(self.disk)}\n"
             f"Steps: {self.n_steps:,} of {self.step_flops / 1e9:,.0f} GFLOP, about "
@@ -64,8 +60,6 @@ def estimate(
     slots = SLOTS[settings.optimizer] * parameters
     flops = settings.parts * _flops(config, tokens, words, length, scored)
     return Estimate(
-        parameters=parameters,
-        softmax_parameters=softmax,
         memory={
             "program": PROCESS,
             "weights": parameters * FLOAT,
