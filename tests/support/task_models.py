@@ -14,6 +14,8 @@ from tests.support.commands import command
 from tests.support.models import randomize
 
 WORDS = ["ein", "zwei", "drei", "vier", "fünf", "sechs"]
+SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
+SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
 
 
 def token_vectors(elmo_at=None, words=WORDS[:4], **elmo_arguments):

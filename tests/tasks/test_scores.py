@@ -13,7 +13,6 @@ from tests.support.task_models import (
     built,
     scores_of,
     task_of,
-    text_inputs,
     token_vectors,
 )
 
@@ -37,16 +36,6 @@ def test_the_losses_by_hand():
     p = np.where(y == 1, y_pred, 1 - y_pred)
     loss = multi_label().compute_loss(y=y, y_pred=y_pred)
     assert float(loss) == pytest.approx(-np.log(p).mean(), rel=1e-5)
-
-
-def test_the_penalty_of_the_mixes_is_in_the_loss():
-    model = built(TextClassifier(token_vectors("both", l2=2.0), ["a", "b"], units=3))
-    y, y_pred = np.array([1]), np.array([[0.5, 0.5]], "float32")
-    mixes = model.token_vectors.elmo.mixes
-    penalty = 2.0 * sum(float(np.sum(mix.scalars.numpy() ** 2)) for mix in mixes)
-    model(text_inputs(tokens=[["ein"]]))
-    loss = float(model.compute_loss(y=y, y_pred=y_pred))
-    assert loss == pytest.approx(np.log(2) + penalty, rel=1e-4) and penalty > 0.1
 
 
 def test_maxout_takes_the_maximum_of_its_maps():

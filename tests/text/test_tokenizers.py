@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.words import offset_tokens, strip_ending
+from elmo_keras.tasks.answer.words import offset_tokens
 from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from elmo_keras.text.tokenizers import (
     split_spaces,
@@ -98,10 +98,9 @@ def test_every_piece_with_a_token_has_a_span_that_gives_its_text_back():
     [("서울에서", "서울"), ("에서", "에"), ("서", "서"), ("x서", "x"), ("a", "a")],
 )
 def test_the_longest_ending_that_leaves_something_is_stripped(token, rest):
-    assert strip_ending(token, ["서", "에서"]) == rest
-    assert strip_ending(token, []) == token
-    offsets = offset_tokens(f"In {token}!")
-    assert offsets.answer(f"In {token}!", 0, 1, ["서", "에서"]) == f"In {rest}"
+    text = f"In {token}!"
+    assert offset_tokens(text).answer(text, 0, 1, ["서", "에서"]) == f"In {rest}"
+    assert offset_tokens(text).answer(text, 0, 1) == f"In {token}"
 
 
 TEXTS = [

@@ -24,26 +24,23 @@ class OffsetTokens(NamedTuple):
     def answer(
         self, source: str, first: int, last: int, endings: Collection[str] = ()
     ) -> str:
-        """The piece of a text from its first to its last token, without one of the endings."""
-        begin, token = self.begins[last], self.tokens[last]
-        end = begin + len(strip_ending(token, endings))
-        return source[self.begins[first] : end]
+        """The piece of a text from its first to its last token.
+
+        It loses the longest of the endings that leaves something of the last token.
+
+        >>> offset_tokens("서울에서는").answer("서울에서는", 0, 0, ["는", "에서는"])
+        '서울'
+        """
+        token = self.tokens[last]
+        sizes = (i for i in range(1, len(token)) if token[i:] in endings)
+        size = next(sizes, len(token))
+        return source[self.begins[first] : self.begins[last] + size]
 
     def span(self, begin: int, end: int) -> tuple[int, int] | None:
         """First and last token of the characters `[begin, end)`; None if there is none."""
         first = bisect.bisect_right(self.ends, begin)
         last = bisect.bisect_left(self.begins, end) - 1
         return (first, last) if first <= last else None
-
-
-def strip_ending(token: str, endings: Collection[str]) -> str:
-    """A token without the longest of the endings that leaves something of it.
-
-    >>> strip_ending("서울에서는", ["는", "에서는"])
-    '서울'
-    """
-    lengths = (i for i in range(1, len(token)) if token[i:] in endings)
-    return token[: next(lengths, None)]
 
 
 def offset_tokens(text: str) -> OffsetTokens:

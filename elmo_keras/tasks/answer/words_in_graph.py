@@ -84,7 +84,7 @@ def text_answers(
     begin, begin_of_last = (tf.gather(begins, x, batch_dims=1) for x in (first, last))
     end = tf.gather(ends, last, batch_dims=1)
     token = tf.strings.substr(context.texts, begin_of_last, end - begin_of_last)
-    if endings:  # as `strip_ending`
+    if endings:  # as `OffsetTokens.answer`
         pattern = "|".join(map(re.escape, endings))
         token = tf.strings.regex_replace(token, f"(.)(?:{pattern})$", r"\1")
     size = begin_of_last - begin + tf.strings.length(token)  # bytes

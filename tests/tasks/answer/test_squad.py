@@ -204,8 +204,3 @@ def test_the_best_of_several_answers_counts_and_no_answer_can_be_right():
         }
     )
     assert list(scores)[0] == "F1"
-
-
-def test_without_unanswerable_questions_there_are_two_scores():
-    scores = squad_scores(squad_statistics(["Rome", "y"], [["Rome"], ["x"]]))
-    assert scores == {"F1": 0.5, "exact match": 0.5}

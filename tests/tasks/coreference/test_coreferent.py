@@ -15,6 +15,8 @@ from elmo_keras.tasks.coreference.coreference_model import (
 from elmo_keras.tasks.coreference.documents import read_conll_2012
 from elmo_keras.tasks.coreference.task import Coreference
 from tests.support.task_models import (
+    SENTENCES,
+    SPEAKERS,
     built,
     document,
     scores_of,
@@ -23,8 +25,6 @@ from tests.support.task_models import (
     trained,
 )
 
-SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
-SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
 INPUTS = document_inputs(SENTENCES, SPEAKERS)
 
 

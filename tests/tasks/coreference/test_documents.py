@@ -13,10 +13,7 @@ from elmo_keras.tasks.coreference.mentions import (
 )
 from elmo_keras.tasks.coreference.task import Coreference
 from tests.support.models import randomize
-from tests.support.task_models import task_of
-
-SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
-SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
+from tests.support.task_models import SENTENCES, SPEAKERS, task_of
 
 
 def test_windows_hold_the_clusters_within_them():
