@@ -23,7 +23,6 @@ from elmo_keras.text.token_batches import (
     dense_tokens,
     kind_and_rank,
     last_position,
-    positions,
     received,
     string_tensor,
 )
@@ -376,6 +375,6 @@ def _stack(layers, mask):
 def _with_boundaries(mask):
     """A mask (batch, time) with `<S>` and `</S>`: (batch, time + 2)."""
     mask = tf.pad(mask, [[0, 0], [1, 1]])
-    steps = positions(mask)
+    steps = tf.range(tf.shape(mask)[1])
     is_end = steps == tf.maximum(last_position(mask), 0) + 1
     return mask | (steps == 0) | is_end

@@ -217,17 +217,12 @@ class LanguageModel:
         boundaries = tf.constant(self.vocabulary.special[:2])
         ids = with_boundaries(ids, lengths, boundaries)
         rows = sentence_numbers(lengths + 2)
-        border = rows[1:] != rows[:-1]
-        not_begin = ~tf.concat([[True], border], axis=0)  # pyright: ignore[reportOperatorIssue]
-        not_end = ~tf.concat([border, [True]], axis=0)  # pyright: ignore[reportOperatorIssue]
+        inside = rows[1:] == rows[:-1]  # between two tokens of the same sentence
         return [
             self.bilm.softmax.log_probabilities_of(  # pyright: ignore[reportOptionalMemberAccess]
-                tf.boolean_mask(vectors, reads), tf.boolean_mask(ids, predicts)
+                tf.boolean_mask(vectors, inside), tf.boolean_mask(targets, inside)
             )
-            for vectors, reads, predicts in (
-                (ahead, not_end, not_begin),
-                (back, not_begin, not_end),
-            )
+            for vectors, targets in ((ahead[:-1], ids[1:]), (back[1:], ids[:-1]))
         ]
 
     def _last_layer(self, tokens, lengths):

@@ -264,13 +264,6 @@ def test_the_penalty_of_the_mix_fits_the_loss_of_any_dtype(config, dtype):
     assert {w.dtype for w in elmo.mixes[0].weights} == {wide}
 
 
-@pytest.mark.slow
-def test_fit_with_a_penalty_in_bfloat16(config, unoptimized_graphs):
-    elmo = Elmo(config, l2=0.25, dtype="bfloat16")
-    (in_mix,) = changed_by_fit(tagger(elmo, **STRINGS), TOKENS, elmo.mixes[0])
-    assert all(in_mix)
-
-
 def test_a_frozen_bilm_stays_frozen_when_the_model_is_unfrozen(config):
     elmo = Elmo(config)
     model = tagger(elmo, **STRINGS)

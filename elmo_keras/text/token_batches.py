@@ -128,14 +128,10 @@ def token_mask(tokens: tf.Tensor) -> tf.Tensor:
 
 def up_to_last(mask: tf.Tensor) -> tf.Tensor:
     """True up to the last true position of each row of `(..., time)`."""
-    return positions(mask) <= last_position(mask)
-
-
-def positions(mask: tf.Tensor) -> tf.Tensor:
-    return tf.range(tf.shape(mask)[-1])
+    return tf.range(tf.shape(mask)[-1]) <= last_position(mask)
 
 
 def last_position(mask: tf.Tensor) -> tf.Tensor:
     """The last true position of each row, below 0 if there is none: `(..., 1)`."""
-    real = tf.where(mask, positions(mask), -1)
+    real = tf.where(mask, tf.range(tf.shape(mask)[-1]), -1)
     return tf.reduce_max(real, axis=-1, keepdims=True)
