@@ -31,19 +31,13 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         model: the path of a model, the same on all workers, or its published name.
         normalize: whether each vector is divided by its Euclidean length.
         batch_tokens: the largest number of tokens in a batch, with 2 for the
-            boundaries of each sentence; a longer sentence is a batch by itself. A
-            bundle's last batch is smaller.
-        fingerprint: `Embedder.fingerprint` of the model with these arguments, or None.
-            Workers refuse a model that has another one.
+            boundaries of each sentence; a longer sentence is a batch by itself.
+        fingerprint: `Embedder.fingerprint`; workers refuse a model with another one.
         max_batch_duration_secs: how long a stream waits for a batch to be full.
-        large_model: whether the processes of a machine share one model, in the process
-            that was first to need it, instead of each reading its own.
+        large_model: whether the processes of a machine share one model.
         model_copies: how many models they share, 1 by default.
-        env_vars: environment variables that are set before the model is read, such as
-            `{"TF_NUM_INTRAOP_THREADS": "1"}` for workers that share a machine.
-        **settings: further arguments of `Embedder`: `weights`, `layers`, `mix`,
-            `gamma`, `pooling`, `dtype`, `arithmetic`, `tokenizer`, `tokens_at_once`,
-            `cache_bytes`.
+        env_vars: environment variables that are set before the model is read.
+        **settings: further arguments of `Embedder`.
 
     Raises:
         TypeError: the model is neither a path nor a name, or there is no such argument.

@@ -26,6 +26,7 @@ from elmo_keras.embed.embedder import Embedder, uses_litert
 from elmo_keras.embed.outputs import check_output_folder
 from elmo_keras.embed.parts import Parts
 from elmo_keras.embed.text_rows import (
+    ID_TYPES,
     PIECE_BYTES,
     Piece,
     TextRows,
@@ -55,14 +56,11 @@ class BatchEmbedder:
     """Adds ELMo vectors to batches of a Ray dataset.
 
     Give the class, not an instance, to `Dataset.map_batches`, so that each worker
-    reads the model once and uses the processors and GPUs that Ray assigns to it. A
-    batch of any size is a call of `Embedder`.
+    reads the model once and uses the processors and GPUs that Ray assigns to it.
 
-    With `pooling` the new column is `vector`, one vector a sentence; without it is
-    `vectors`, one vector a token. For all layers there is a column for each of
-    them, `layer_0`, `layer_1`, … In Arrow tables their types are those of
-    `writers.parquet.Rows`; in a dictionary of arrays they are `(rows, dim)`, or `(rows,)`
-    with an array `(tokens, dim)` in each place.
+    The new columns are those of `writers.parquet.Rows`: `vector`, `vectors`, or
+    `layer_0`, `layer_1`, …. In a dictionary of arrays they are `(rows, dim)`, or
+    `(rows,)` with an array `(tokens, dim)` in each place.
 
     Args:
         model: the path of a model, the same on all workers, or its published name.
@@ -319,7 +317,7 @@ def write_part(
         embedder.engine.dtype,
         texts=texts,
         metadata=job,
-        ids=piece.id_type,
+        ids=ID_TYPES[type(piece.ids[0])] if piece.ids else None,
     )
     sentences = zip(
         embedder.stream(piece.sentences),

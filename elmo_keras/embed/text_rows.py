@@ -25,8 +25,7 @@ class Piece(NamedTuple):
     index: int
     first: int  # index of its first sentence in the corpus
     sentences: list[bytes | list[bytes]]  # texts in UTF-8, or lists of tokens
-    ids: list[int | str] | None = None  # of the user's
-    id_type: str | None = None  # "int64" or "string"
+    ids: list[int | str] | None = None  # of the user's, all of one type
 
     @property
     def texts(self) -> list[bytes]:
@@ -74,7 +73,7 @@ class TextRows:
         self._sizes = [one.st_size for one in stats]
         self._total = max(sum(self._sizes), 1) if regular else None
         self._n_bytes = 0.0
-        self.id_type: str | None = None
+        self._id_type: str | None = None
 
     def share(self, n_rows: int) -> float | None:
         """About how much of the input N rows are; None for a pipe."""
@@ -131,10 +130,10 @@ class TextRows:
             return sentence, None
         value = values[self._id_column]
         id_type = ID_TYPES.get(type(value))
-        self.id_type = self.id_type or id_type
+        self._id_type = self._id_type or id_type
         fits = isinstance(value, str) or (id_type and -(2**63) <= value < 2**63)
-        if id_type is None or id_type != self.id_type or not fits:
-            expected = self.id_type or "int64 or string"
+        if id_type is None or id_type != self._id_type or not fits:
+            expected = self._id_type or "int64 or string"
             raise ValueError(
                 f"{source}: the id `{self._id_column}` should be {expected}, as in the "
                 f"rows before. Received: {value!r:.100}"
@@ -147,8 +146,7 @@ def split_pieces(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Pie
     first = 0
     for index, chunk in enumerate(chunks(rows, piece_bytes, _size)):
         sentences, ids = map(list, zip(*chunk))
-        known_ids = None if rows.id_type is None else ids
-        yield Piece(index, first, sentences, known_ids, rows.id_type)
+        yield Piece(index, first, sentences, None if ids[0] is None else ids)
         first += len(sentences)
     if not first:
         yield Piece(0, 0, [])

@@ -7,8 +7,6 @@ import pytest
 from elmo_keras import Embedder
 from tests.support import stand_in_ray
 
-pytestmark = pytest.mark.usefixtures("graphs_as_they_were_traced")
-
 TEXTS = ["a word", "", "three words here"]
 
 

@@ -9,7 +9,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from elmo_keras import Elmo, Embedder, LanguageModel, tokenize
@@ -17,8 +16,6 @@ from elmo_keras.embed.engines import tensorflow
 from elmo_keras.formats.model_directory import save_model
 from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
-
-pytestmark = pytest.mark.usefixtures("graphs_as_they_were_traced")
 
 SENTENCES = [
     "Rivers bend .",
@@ -194,7 +191,7 @@ def test_an_unknown_arithmetic_is_refused(model_directory, arithmetic):
 
 
 def test_tables_are_not_taken_for_words():
-    words = pd.DataFrame({"word": ["a"]})
+    words = pytest.importorskip("pandas").DataFrame({"word": ["a"]})
     with pytest.raises(TypeError, match="Give one column of the DataFrame."):
         tokenize(words)
 

@@ -11,8 +11,6 @@ from elmo_keras import read_embeddings
 from elmo_keras.elmo import model_digest
 from elmo_keras.embed.writers import parquet
 
-pytestmark = pytest.mark.usefixtures("graphs_as_they_were_traced")
-
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
 
 

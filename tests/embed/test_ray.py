@@ -15,8 +15,6 @@ from elmo_keras.util.command import CommandFailed
 from tests.support import stand_in_ray
 from tests.support.commands import command
 
-pytestmark = pytest.mark.usefixtures("graphs_as_they_were_traced")
-
 LINES = [f"line {i} has w{i % 7} " + "more " * (i % 5) for i in range(60)]
 SIZE = 150  # bytes of a part
 SETTINGS = {"layers": "top", "pooling": "mean", "tokens_at_once": 64}

@@ -189,12 +189,12 @@ def _open(path):
         ) from error
 
 
-class ParquetReader:
+class ParquetReader(ParquetRows):
     """The vectors in a file whose rows are in the order of the sentences."""
 
     def __init__(self, path: Path):
-        self._path, self._rows = path, ParquetRows([path])
-        (schema,) = self._rows.schemas
+        super().__init__([path])
+        self._path, schema = path, self.schemas[0]
         try:
             self.attributes: dict[str, Any] = read_metadata(schema)
             self._names = vector_columns(schema)
@@ -204,11 +204,8 @@ class ParquetReader:
             ) from error
         self.has_tokens = pa.types.is_list(schema.field(self._names[0]).type)
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def read(self, sentence: int, row: int) -> np.ndarray:
-        group, index = self._rows.read_group(row, ID, *self._names)
+        group, index = self.read_group(row, ID, *self._names)
         id_ = group[ID][index].as_py()
         if id_ != sentence:
             raise ValueError(
@@ -220,6 +217,3 @@ class ParquetReader:
         except ValueError as error:
             raise ValueError(f"{self._path} is damaged. {error}") from error
         return np.array(layers if len(layers) > 1 else layers[0])
-
-    def close(self) -> None:
-        self._rows.close()
