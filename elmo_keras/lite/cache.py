@@ -26,12 +26,9 @@ def convert_once(model: str | Path, weights: str | Path | None = None) -> Path:
         waiting = f"Waiting for another process, which converts {model}."
         with only_process(folder, waiting, wait=True):
             if not path.exists():
-                _convert(options, weights_file, path)
+                from elmo_keras.elmo import Elmo
+                from elmo_keras.lite.convert import convert
+
+                elmo = Elmo.from_pretrained(options, weights=weights_file)
+                convert(elmo, path, ARITHMETIC)
     return path
-
-
-def _convert(model, weights, path):
-    from elmo_keras.elmo import Elmo
-    from elmo_keras.lite.convert import convert
-
-    convert(Elmo.from_pretrained(model, weights=weights), path, ARITHMETIC)

@@ -19,8 +19,6 @@ class LstmLayer(NamedTuple):
 
 
 class TokenLayers(NamedTuple):
-    """The layers of the token representation."""
-
     kernels: Sequence[Matrix]  # (count, width, 1, dim), of the n-gram filters
     biases: Sequence[np.ndarray]
     # The carry's and then the transform's rows (2 · filters, filters), and bias.

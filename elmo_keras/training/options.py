@@ -99,7 +99,6 @@ class Limits:
     evaluate_every: int | None = None  # steps; besides, each epoch ends with one
 
     def reached(self, progress: "Progress") -> dict[str, int]:
-        """The limits that end training."""
         limits = {
             "epochs": (self.n_epochs, progress.epoch),
             "steps": (self.n_steps, progress.step),

@@ -202,16 +202,12 @@ def _means(rows, n_points):
     # The last steps of an epoch, when most rows of text have ended, have few tokens.
     first, end, losses = rows.T
     width = end[-1] / min(n_points, len(rows))
-    middles = (first + end) / 2
-    stretches = [middles // width == i for i in np.unique(middles // width)]
-    means = [
-        [
-            np.average(x[stretch], weights=(end - first)[stretch])
-            for stretch in stretches
-        ]
-        for x in (middles, losses)
-    ]
-    return *means, width
+    middles, n_tokens = (first + end) / 2, end - first
+    stretches = (middles // width).astype(int)
+    totals = np.bincount(stretches, n_tokens)
+    used = totals > 0
+    sums = [np.bincount(stretches, n_tokens * x) for x in (middles, losses)]
+    return *(x[used] / totals[used] for x in sums), width
 
 
 def _draw_perplexity(axes, points):

@@ -120,7 +120,6 @@ class Streams:
         return dataset.prefetch(PREFETCHED * n_replicas).with_options(untuned)
 
     def _spec(self, n_rows) -> dict[str, tf.TensorSpec]:
-        """The arrays of a part."""
         time = self.unroll_steps
         spec = {
             "distinct": tf.TensorSpec((None,), tf.int64),
