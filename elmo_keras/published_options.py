@@ -7,6 +7,7 @@ from typing import Any
 
 from elmo_keras.token_dictionary import TokenDictionary
 from elmo_keras.util.command import shortened
+from elmo_keras.util.files import whole_file
 
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {
@@ -42,12 +43,7 @@ MAX_OPTIONS = 2**20  # bytes of an options.json
 
 
 def read_options(path: str | Path) -> dict[str, Any]:
-    with Path(path).open("rb") as file:
-        content = file.read(MAX_OPTIONS + 1)
-    if len(content) > MAX_OPTIONS:
-        raise ValueError(
-            f"{path} should hold options. It has over {MAX_OPTIONS} bytes."
-        )
+    content = whole_file(path, MAX_OPTIONS)
     try:
         options = json.loads(content.decode())
     except RecursionError as error:

@@ -16,8 +16,8 @@ from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.formats.published import finite
 from elmo_keras.formats.torch_pickle import read_tensors
 from elmo_keras.published_options import read_options
-from elmo_keras.text.files import whole_file
 from elmo_keras.token_dictionary import TokenDictionary
+from elmo_keras.util.files import whole_file
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
 

@@ -13,7 +13,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from google.protobuf.proto_builder import MakeSimpleProtoClass
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.text.files import whole_file
+from elmo_keras.util.files import whole_file
 
 MEGABYTE = 2**20
 PLATFORM = "tensorflow"

@@ -8,8 +8,7 @@ import numpy as np
 
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks.task import Task, Variant
-from elmo_keras.text.files import whole_file
-from elmo_keras.util.files import replacing
+from elmo_keras.util.files import replacing, whole_file
 from elmo_keras.util.markdown_table import markdown_table, percent_spread
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 

@@ -97,14 +97,6 @@ def bounded_lines(text: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def whole_file(path: str | Path, most: int) -> bytes:
-    with Path(path).open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"{path} should have at most {most:,} bytes.")
-    return content
-
-
 def incomplete(name: str | Path, error: Exception) -> ValueError:
     return ValueError(f"{name} should be a complete gzip file. {error}")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.argument_checks import check_counts
-from elmo_keras.text.files import whole_file
 from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 from elmo_keras.util.command import shortened
+from elmo_keras.util.files import whole_file
 
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 MAX_VOCABULARY = 2**28  # bytes of a file

@@ -28,6 +28,14 @@ def check_same_run(
             )
 
 
+def whole_file(path: str | Path, most: int) -> bytes:
+    with Path(path).open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"{path} should have at most {most:,} bytes.")
+    return content
+
+
 def file_stamp(path: Path) -> dict[str, Any]:
     """The name, size and time of a file, by which a change of its content is noticed."""
     status = path.stat()

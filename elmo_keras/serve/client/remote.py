@@ -22,7 +22,6 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 from elmo_keras.embed.outputs import is_npy
 from elmo_keras.embed.writers.hdf5 import write_hdf5
 from elmo_keras.embed.writers.npy import write_npy
-from elmo_keras.text.files import whole_file
 from elmo_keras.text.length_batches import (
     chunks,
     in_order,
@@ -30,7 +29,7 @@ from elmo_keras.text.length_batches import (
     padded_arrays,
 )
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
-from elmo_keras.util.files import replacing
+from elmo_keras.util.files import replacing, whole_file
 
 RETRIED = (
     grpc.StatusCode.UNAVAILABLE,
