@@ -93,8 +93,6 @@ def answer(task: Annotated[Answering, FIELDS], comparison: Compared = NO_TABLE) 
     held-out ones. The scores are F1 and exact match as SQuAD's scripts compute them.
 
         elmo-keras answer --train train.json --dev dev.json --output DIR
-        elmo-keras answer --train train.json --dev dev.json --output DIR --model en \\
-            --baseline --seeds 1 2 3
     """
     compare(task, comparison)
 
@@ -111,7 +109,5 @@ def coreference(
     unless --no-singletons leaves them out of all files.
 
         elmo-keras coreference --train train.conll --dev dev.conll --output DIR
-        elmo-keras coreference --train train.conll --dev dev.conll --output DIR \\
-            --model en --baseline --seeds 1 2 3
     """
     compare(task, comparison)

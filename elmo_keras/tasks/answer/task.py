@@ -42,12 +42,10 @@ class Answering(Task):
         """The questions of a file; prints how many of them training leaves out."""
         examples = read_squad(path)
         if misplaced := misplaced_answers(examples):
-            print(f"{path}: {misplaced}.")
-        n_left_out = sum(label(e)[0] == NOT_KNOWN for e in examples)
-        if n_left_out:
+            n_left_out = sum(label(e)[0] == NOT_KNOWN for e in examples)
             print(
-                f"{path}: {n_left_out:,} of {len(examples):,} questions are scored, but "
-                "not trained on: their answers are not at their answer_start."
+                f"{path}: {misplaced}. {n_left_out:,} of {len(examples):,} questions are "
+                "scored, but not trained on."
             )
         spans = [example["span"] for example in examples if example["span"]]
         n_long = sum(last - first >= self.longest_answer for first, last in spans)
@@ -60,9 +58,7 @@ class Answering(Task):
         return examples
 
     def model(self, token_vectors, examples):
-        from elmo_keras.tasks.answer.question_answering import (
-            QuestionAnswering,
-        )  # by Keras
+        from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 
         return QuestionAnswering(
             token_vectors,

@@ -25,17 +25,23 @@ def read_conll_2012(path: str | Path) -> list[dict]:
     a text for each token; `clusters`, lists of mentions, each as its first and last token
     in the document.
     """
-    documents, document = [], None
-    number = 0
+    documents, document, number = [], None, 0
     for number, line in numbered_lines(path):
         try:
             if line.startswith("#begin document"):
                 document = _Document(document, line)
-            elif line.startswith("#end document"):
-                documents.append(_check_open(document).finish())
+            elif line.startswith("#") and not line.startswith("#end document"):
+                pass
+            elif document is None:
+                if line.strip(SPACES):
+                    raise ValueError(
+                        "a line outside of `#begin document` and `#end document`."
+                    )
+            elif line.startswith("#"):
+                documents.append(document.finish())
                 document = None
-            elif not line.startswith("#") and (line.strip(SPACES) or document):
-                _check_open(document).add(_columns(line))
+            else:
+                document.add(_columns(line))
         except ValueError as error:
             raise malformed(path, number, str(error)) from None
     if document or not documents:
@@ -49,12 +55,6 @@ def _columns(line):
     if len(columns) >= _N_COLUMNS:
         return columns
     return [column for column in _COLUMN_ENDS.split(line) if column]
-
-
-def _check_open(document):
-    if document is None:
-        raise ValueError("a line outside of `#begin document` and `#end document`.")
-    return document
 
 
 class _Document:
@@ -154,11 +154,11 @@ def windows(
             for cluster in document["clusters"]
         ]
         part = {
+            **document,
             "sentences": sentences,
             "speakers": document["speakers"][i : i + n_sentences],
             "clusters": [cluster for cluster in within if cluster],
         }
-        part = {**document, **part}
         parts.append(part if singletons else without_singletons(part))
         begin = end
     return parts

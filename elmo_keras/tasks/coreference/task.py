@@ -64,9 +64,7 @@ class Coreference(Task):
         return [sentence for e in examples for sentence in e["sentences"]]
 
     def model(self, token_vectors, examples):
-        from elmo_keras.tasks.coreference.coreference_model import (
-            CoreferenceModel,
-        )  # by Keras
+        from elmo_keras.tasks.coreference.coreference_model import CoreferenceModel
 
         return CoreferenceModel(
             token_vectors,

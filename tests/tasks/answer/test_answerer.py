@@ -150,10 +150,10 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     path.write_text(questions(*rows))
     task = task_of(Answering)
     examples = task.read(path)
-    printed = capsys.readouterr().out.splitlines()
-    assert "1 of 2 answers are not at their answer_start, first that of" in printed[0]
-    assert "'moved' is expected there, and ' move' is found" in printed[0]
-    assert "1 of 2 questions are scored, but not trained on" in printed[1]
+    (printed,) = capsys.readouterr().out.splitlines()
+    assert "1 of 2 answers are not at their answer_start, first that of" in printed
+    assert "'moved' is expected there, and ' move' is found" in printed
+    assert "1 of 2 questions are scored, but not trained on" in printed
     known = [label(example)[0] != NOT_KNOWN for example in examples]
     assert known == [True, False]
     spans = [example["span"] or (0, 1) for example in examples]
