@@ -43,7 +43,7 @@ def layers(bilm, sentences):
 @pytest.mark.parametrize("legacy", [False, True], ids=["torch", "torch_of_2018"])
 @pytest.mark.parametrize("model", ["char_only", "word_and_char"])
 def test_vectors_are_those_of_the_published_code(
-    data, tmp_path, capsys, model, legacy, dtype, bound
+    data, tmp_path, model, legacy, dtype, bound
 ):
     source = data(f"fixtures/elmoformanylangs/{model}")
     shutil.copytree(source, tmp_path / "model", copy_function=shutil.copyfile)
@@ -57,8 +57,6 @@ def test_vectors_are_those_of_the_published_code(
     pairs = [(vectors, expected[str(i)]) for i, vectors in enumerate(found)]
     assert all(a.shape == b.shape for a, b in pairs)
     largest = max(np.abs(a - b).max(initial=0) for a, b in pairs)
-    with capsys.disabled():
-        print(f"\nELMoForManyLangs, {model}, {dtype}: largest difference {largest:.2e}")
     assert largest < bound
 
 
