@@ -29,7 +29,7 @@ from elmo_keras.formats.packed import join_scales
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DATATYPE, _EXTERNAL = 3, 7  # types of messages in the header of an object
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
-_DEFLATE = 1  # a filter
+_DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3  # filters
 _EXPONENT_BIAS = {2: 15, 4: 127, 8: 1023}  # of IEEE floats; bfloat16 has 127
 _MAX_OBJECTS, _MAX_DEPTH = 10_000, 32
 _MAX_STRUCTURE, _MAX_STRUCTURES = 2**20, 2**25  # bytes of an object, of all objects
@@ -232,12 +232,7 @@ class Dataset:
         index_size = n_chunks * (16 + 8 * rank)
         if max(address, index_size) > len(data):
             raise ValueError("It lacks a part of its values.")
-        filters = [entry["filter_id"] for entry in header.filter_pipeline or ()]
-        if filters not in ([], [_DEFLATE]):
-            raise ValueError(
-                f"It is stored by HDF5 filters {filters}. Only gzip can be read. "
-                f"{_REWRITE}"
-            )
+        filters = _filter_ids(header)
         structures = _Structures(data, _MAX_STRUCTURE + 4 * index_size)
         tree = BTreeV1RawDataChunks(structures, address, rank)
         array, starts = np.zeros(shape, dtype), set()
@@ -251,19 +246,40 @@ class Dataset:
                     raise ValueError("A chunk is out of place.")
                 starts.add(start)
                 content = data[address : address + key["chunk_size"]]
-                if filters:
-                    stream = zlib.decompressobj()
-                    content = stream.decompress(content, n_bytes + 1)
-                    if not stream.eof:
-                        raise ValueError("A compressed chunk is damaged.")
-                if len(content) != n_bytes:
-                    raise ValueError("A chunk has the wrong size.")
+                content = _unfilter(content, filters, itemsize, n_bytes)
                 values = np.frombuffer(content, dtype).reshape(chunk)
                 part = array[tuple(slice(s, s + c) for s, c in zip(start, chunk))]
                 part[...] = values[tuple(map(slice, part.shape))]
         if len(starts) < n_chunks:
             raise ValueError("It lacks a part of its values.")
         return array
+
+
+def _filter_ids(header):
+    ids = [entry["filter_id"] for entry in header.filter_pipeline or ()]
+    for i in ids:
+        if i not in (_DEFLATE, _SHUFFLE, _FLETCHER32) or ids.count(i) > 1:
+            raise ValueError(
+                f"It is stored by the HDF5 filter {i}. Only gzip can be read. {_REWRITE}"
+            )
+    return ids
+
+
+def _unfilter(content, filters, itemsize, n_bytes):
+    for i in reversed(filters):
+        if i == _FLETCHER32:
+            content = content[:-4]  # without the checksum, which is not compared
+        elif i == _DEFLATE:
+            stream = zlib.decompressobj()
+            content = memoryview(stream.decompress(content, n_bytes + 4))
+            if not stream.eof:
+                raise ValueError("A compressed chunk is damaged.")
+        else:
+            planes = np.frombuffer(content, np.uint8).reshape(itemsize, -1)
+            content = np.ascontiguousarray(planes.T).data.cast("B")
+    if len(content) != n_bytes:
+        raise ValueError("A chunk has the wrong size.")
+    return content
 
 
 @contextlib.contextmanager

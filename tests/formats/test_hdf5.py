@@ -49,6 +49,8 @@ def varied(file):
 def chunked(file):
     chunks = {"chunks": (10, 7)}
     file.create_dataset("gzip", data=VALUES, compression="gzip", **chunks)
+    file.create_dataset("all", data=VALUES, compression=9, shuffle=True, **chunks)
+    file.create_dataset("checked", data=VALUES, fletcher32=True, **chunks)
     file.create_dataset("plain", data=VALUES, **chunks)
     file.create_dataset("small", data=np.zeros((40, 600)), chunks=(3, 7))
 
@@ -82,8 +84,7 @@ def test_arrays_are_those_that_libhdf5_reads(fill, options):
     ("of_file", "of_dataset", "message"),
     [
         (LATEST, {"chunks": (37, 7)}, "chunks in the layout of HDF5 1.10"),
-        ({}, {"compression": "lzf"}, r"HDF5 filters \[32000\]. Only gzip can be read"),
-        ({}, {"compression": 9, "shuffle": True}, r"HDF5 filters \[2, 1\]. Only gz"),
+        ({}, {"compression": "lzf"}, "HDF5 filter 32000. Only gzip can be read"),
     ],
 )
 def test_other_storage_is_refused_with_the_command_that_rewrites_it(
