@@ -346,7 +346,7 @@ def test_runs_with_other_vectors_are_other_runs(with_vectors, capsys):
     assert with_vectors(vectors) == 0 and RESULTS.read_bytes() == before
     Path("vectors").write_text(text.replace("5", "0"))
     assert "made with word_vectors " in refused(vectors)
-    assert "; this run has None. Give another --output." in refused("")
+    assert "; this run has 100. Give another --output." in refused("")
 
 
 def test_variants_are_named_by_their_settings_that_are_not_the_default(tmp_path):
