@@ -92,7 +92,7 @@ def test_a_sound_model_is_loaded_and_another_file_named(saved):
         (
             CONFIG,
             partial(with_sizes, n_layers=10**5),
-            "config.json in .*`n_layers` should be a po",
+            "config.json in .*`n_layers` should be an in",
         ),
     ],
 )
