@@ -2,36 +2,25 @@
 
 import dataclasses
 import os
-import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
 import grpc
+from cyclopts import Parameter
 from google.protobuf import text_format
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from google.protobuf.proto_builder import MakeSimpleProtoClass
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
+from elmo_keras.util.arguments import Count, Index, Port, Positive, Seconds
 from elmo_keras.util.files import whole_file
 
 MEGABYTE = 2**20
-PLATFORM = "tensorflow"
-
-
-class VersionPolicy(NamedTuple):
-    """Which versions are loaded: how many of the newest, of which numbers; None: all."""
-
-    newest: int | None = 1
-    only: frozenset[int] | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelConfig:
-    name: str
-    directory: Path
-    policy: VersionPolicy = VersionPolicy()
-    labels: Mapping[str, int] = dataclasses.field(default_factory=dict)
+GRPC = Parameter(group="gRPC")
+REST = Parameter(group="REST")
+LIMITS = Parameter(group="Limits of a request")
+BATCHING = Parameter(group="Batching, named as in TensorFlow Serving's file")
 
 
 def batches_at_once() -> int:
@@ -41,43 +30,69 @@ def batches_at_once() -> int:
     return max(1, min(2, (processors or 1) // 2))
 
 
+@Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class Config:
-    models: Sequence[ModelConfig] = ()
-    threads: int | None = None
-    poll_seconds: float = 2.0
+    """The options of a server.
+
+    Args:
+        threads: of TensorFlow's operations; one for each processor if not given
+        poll_seconds: seconds between checks for a newer version
+        host: address
+        grace_seconds: seconds to answer waiting requests at the end
+        port: of gRPC; 0 takes a free one
+        ssl_config_file: TensorFlow Serving's file for TLS
+        tensor_content: answers with tensor_content, not float_val
+        rest_port: 0 takes a free one
+        rest_timeout: seconds for an answer, after the request's end
+        rest_header_timeout: seconds for headers, or idle
+        rest_body_timeout: seconds for a request, and to read a part of an answer
+        rest_cors: answers any page of a browser
+        max_message_mb: maximum size of a request, in MB
+        max_request_tokens: tokens of all sentences, with their padding
+        max_batch_size: rows; a larger request is a batch by itself
+        max_batch_tokens: positions, with padding
+        long_request_tokens: a request with more has threads of its own
+        batch_timeout_micros: time to wait for other requests
+        max_enqueued_requests: requests that wait; further ones are refused
+        num_batch_threads: batches computed at the same time
+    """
+
+    threads: Count | None = None
+    poll_seconds: Seconds = 2.0
     host: str = "127.0.0.1"
-    port: int = 8500
-    rest_port: int = 8501
-    grace_seconds: float = 10.0
-    max_message_bytes: int = 64 * MEGABYTE
-    credentials: grpc.ServerCredentials | None = None  # of TLS over gRPC
-    tensor_content: bool = False
-    rest_timeout: float = 30.0
-    rest_header_timeout: float = 30.0
-    rest_body_timeout: float = 60.0
-    rest_cors: bool = False
-    max_request_tokens: int = 65_536  # with padding
-    max_batch_size: int = 32
-    max_batch_tokens: int = 4096  # a long sentence doesn't pad many short ones
-    long_request_tokens: int = 2048
-    batch_timeout_micros: int = 0  # batches form while all threads are busy
-    max_enqueued_requests: int = 128
-    num_batch_threads: int = dataclasses.field(default_factory=batches_at_once)
+    grace_seconds: Seconds = 10.0
+    port: Annotated[Port, GRPC] = 8500
+    ssl_config_file: Annotated[Path | None, GRPC] = None
+    tensor_content: Annotated[bool, GRPC] = False
+    rest_port: Annotated[Port, REST] = 8501
+    rest_timeout: Annotated[Positive, REST] = 30.0
+    rest_header_timeout: Annotated[Positive, REST] = 30.0
+    rest_body_timeout: Annotated[Positive, REST] = 60.0
+    rest_cors: Annotated[bool, REST] = False
+    max_message_mb: Annotated[Count, LIMITS] = 64
+    max_request_tokens: Annotated[Count, LIMITS] = 65_536
+    max_batch_size: Annotated[Count, BATCHING] = 32
+    # A long sentence doesn't pad many short ones.
+    max_batch_tokens: Annotated[Count, BATCHING] = 4096
+    long_request_tokens: Annotated[Count, BATCHING] = 2048
+    # Batches form while all threads are busy.
+    batch_timeout_micros: Annotated[Index, BATCHING] = 0
+    max_enqueued_requests: Annotated[Count, BATCHING] = 128
+    num_batch_threads: Annotated[Count, BATCHING] = dataclasses.field(
+        default_factory=batches_at_once
+    )
 
 
-def listen(host: str, port: int, option: str) -> socket.socket:
-    """A socket on an address; of a name's addresses, one of IPv4 if there is one."""
-    try:
-        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        family, *_, address = min(addresses, key=lambda a: a[0] != socket.AF_INET)
-        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-        return socket.create_server(address, family=family, dualstack_ipv6=both)
-    except OSError as error:
-        raise OSError(
-            f"Can't listen on {option} {port} of --host {host}: {error.strerror}. Give "
-            "another, or end the program that listens there."
-        ) from error
+@dataclasses.dataclass(frozen=True)
+class ModelConfig:
+    """A model, and which of its versions are loaded: the newest ones of the allowed."""
+
+    name: str
+    directory: Path
+    newest: int | None = 1  # None: all
+    allowed: frozenset[int] | None = None  # None: all
+    labels: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def read_model_configs(path: Path) -> list[ModelConfig]:
@@ -85,36 +100,34 @@ def read_model_configs(path: Path) -> list[ModelConfig]:
 
     A `base_path` that is not absolute is taken from the folder of the file.
     """
-    message = _read(path, ModelServerConfig())
-    configs = message.model_config_list.config
-    if not configs:
-        raise ValueError(f"{path} should list models: model_config_list {{ config {{…")
-    models = [_model(config, path) for config in configs]
-    names = [model.name for model in models]
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{path} should name each model once. Repeated: {repeated}")
-    return models
+    configs = _read(path, ModelServerConfig()).model_config_list.config
+    names = [config.name for config in configs]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"{path} should list models, each once. Received: {names}")
+    return [_model(config, path) for config in configs]
 
 
 def _model(config, path):
     if not config.name or not config.base_path:
         raise ValueError(f"{path}: each config should have a `name` and a `base_path`.")
-    if config.model_platform not in ("", PLATFORM):
+    if config.model_platform not in ("", "tensorflow"):
         raise ValueError(
-            f"{path}: the `model_platform` of {config.name!r} should be "
-            f"{PLATFORM!r}. Received: {config.model_platform!r}"
+            f"{path}: the `model_platform` of {config.name!r} should be 'tensorflow'. "
+            f"Received: {config.model_platform!r}"
         )
-    proto = config.model_version_policy
-    choice = proto.WhichOneof("policy_choice")
-    policy = VersionPolicy(proto.latest.num_versions or 1)
+    policy = config.model_version_policy
+    choice = policy.WhichOneof("policy_choice")
+    newest, allowed = policy.latest.num_versions or 1, None
     if choice in ("all", "specific"):
-        policy = VersionPolicy(None, frozenset(proto.specific.versions) or None)
-    if choice == "specific" and not policy.only:
-        raise ValueError(
-            f"{path}: `specific` of {config.name!r} should list `versions`."
-        )
+        newest = None
+    if choice == "specific":
+        allowed = frozenset(policy.specific.versions)
+        if not allowed:
+            raise ValueError(
+                f"{path}: `specific` of {config.name!r} should list `versions`."
+            )
     directory, labels = path.parent / config.base_path, dict(config.version_labels)
-    return ModelConfig(config.name, directory, policy, labels)
+    return ModelConfig(config.name, directory, newest, allowed, labels)
 
 
 def read_ssl_config(path: Path) -> grpc.ServerCredentials:
@@ -128,17 +141,14 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
     fields["client_verify"] = Field.TYPE_BOOL
     # tensorflow-serving-api lacks this message.
     message = _read(path, MakeSimpleProtoClass(fields, "elmo_keras.SSLConfig")())
-    key, cert, authorities, verify = (getattr(message, name) for name in fields)
-    needed = {"server_key": key, "server_cert": cert}
-    if verify:
-        needed["custom_ca"] = authorities
-    for name, content in needed.items():
-        if "-----BEGIN" not in content:
+    needed = ["server_key", "server_cert", *["custom_ca"] * message.client_verify]
+    for name in needed:
+        if "-----BEGIN" not in getattr(message, name):
             raise ValueError(f"{path} should hold PEM as `{name}`.")
     return grpc.ssl_server_credentials(
-        [(key.encode(), cert.encode())],
-        root_certificates=authorities.encode() or None,
-        require_client_auth=verify,
+        [(message.server_key.encode(), message.server_cert.encode())],
+        root_certificates=message.custom_ca.encode() or None,
+        require_client_auth=message.client_verify,
     )
 
 

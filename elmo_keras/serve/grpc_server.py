@@ -18,7 +18,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 )
 
 from elmo_keras.serve.batcher import Request
-from elmo_keras.serve.config import Config
+from elmo_keras.serve.config import MEGABYTE, Config
 from elmo_keras.serve.errors import RequestError, invalid
 from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models, model_spec
 from elmo_keras.serve.proto_tensors import decode, fill
@@ -108,7 +108,12 @@ class Services(PredictionServiceServicer, ModelServiceServicer):
 
 
 class GrpcServer:
-    def __init__(self, models: Models, config: Config):
+    def __init__(
+        self,
+        models: Models,
+        config: Config,
+        credentials: grpc.ServerCredentials | None,
+    ):
         # A request holds a thread while it waits or is computed.
         computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
         threads = config.max_enqueued_requests + computed + STATUS_THREADS
@@ -116,7 +121,7 @@ class GrpcServer:
             ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
             maximum_concurrent_rpcs=threads,
             options=[
-                ("grpc.max_receive_message_length", config.max_message_bytes),
+                ("grpc.max_receive_message_length", config.max_message_mb * MEGABYTE),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),  # a taken port is an error
             ],
@@ -128,18 +133,16 @@ class GrpcServer:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
-        self.port = self._bind(config)
-        self._server.start()
-
-    def _bind(self, config):
         host, port = config.host, config.port
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6
         try:
-            if config.credentials is None:
-                return self._server.add_insecure_port(address)
-            return self._server.add_secure_port(address, config.credentials)
+            if credentials is None:
+                self.port = self._server.add_insecure_port(address)
+            else:
+                self.port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
             raise OSError(f"Can't listen on --port {port} of {host}.") from error
+        self._server.start()
 
     def leave(self) -> None:
         self._health.enter_graceful_shutdown()

@@ -1,10 +1,9 @@
 """The models behind gRPC and REST, with the queue and the metrics that they share."""
 
 import contextlib
-import functools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import grpc
 import prometheus_client as prometheus
@@ -12,12 +11,10 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRespo
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.embed.embedder import LITE
 from elmo_keras.serve.batcher import Batcher, Request
-from elmo_keras.serve.config import Config
-from elmo_keras.serve.errors import invalid, not_found, request_error, without_paths
-from elmo_keras.serve.lite_servable import LiteServable
-from elmo_keras.serve.servable import SavedModelServable, Servable
+from elmo_keras.serve.config import Config, ModelConfig
+from elmo_keras.serve.errors import invalid, not_found, request_error
+from elmo_keras.serve.servable import Servable
 from elmo_keras.serve.versions import Versions
 
 SIGNATURES = "signature_def"
@@ -27,33 +24,14 @@ MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 
 
 class Models:
-    def __init__(self, config: Config):
-        self._models = {}
-        for model in config.models:
-            if model.directory.suffix == LITE:
-                load = functools.partial(LiteServable, name=model.name)
-            elif model.directory.is_file():
-                raise ValueError(
-                    f"{model.directory} should be a folder of versions or a {LITE} file."
-                )
-            else:
-                load = functools.partial(
-                    SavedModelServable,
-                    name=model.name,
-                    threads=config.threads,
-                    n_batches=config.num_batch_threads,
-                )
-            self._models[model.name] = Versions(model, load)
+    def __init__(self, models: Sequence[ModelConfig], config: Config):
+        self._models = {model.name: Versions(model, config) for model in models}
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)
         self._stop = threading.Event()
-        for name, versions in self._models.items():
-            threading.Thread(
-                target=versions.watch,
-                args=(config.poll_seconds, self._stop),
-                name=f"versions of {name}",
-                daemon=True,
-            ).start()
+        for versions in self._models.values():
+            arguments = config.poll_seconds, self._stop
+            threading.Thread(target=versions.watch, args=arguments, daemon=True).start()
 
     def __getitem__(self, name: str) -> Versions:
         if not name:
@@ -79,17 +57,9 @@ class Models:
         statuses, wanted = versions.statuses(), versions.resolve(spec_version(spec))
         if wanted is not None:
             if wanted not in statuses:
-                raise not_found(
-                    f"The versions are {list(statuses)}. Received: {wanted}"
-                )
+                raise not_found(f"The versions are {[*statuses]}. Received: {wanted}")
             statuses = {wanted: statuses[wanted]}
-        response = GetModelStatusResponse()
-        for version, status in statuses.items():
-            entry = response.model_version_status.add(version=version)
-            entry.state = status.state
-            entry.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
-            entry.status.error_message = without_paths(status.error)
-        return response
+        return GetModelStatusResponse(model_version_status=statuses.values())
 
     def metadata(self, spec: ModelSpec) -> GetModelMetadataResponse:
         with self[spec.name].lease(spec_version(spec)) as servable:
@@ -143,37 +113,27 @@ class Metrics:
 
     def __init__(self, waiting: Callable[[], float]):
         self._registry = registry = prometheus.CollectorRegistry()
+        method = "model_name", "api", "method"
         self._requests = prometheus.Counter(
-            "elmo_requests",
-            "Requests answered or refused, by status.",
-            ["model_name", "api", "method", "status"],
-            registry=registry,
+            "elmo_requests", "By status.", (*method, "status"), registry=registry
         )
         self._seconds = prometheus.Histogram(
-            "elmo_request_seconds",
-            "Time from a request to its answer.",
-            ["model_name", "api", "method"],
-            registry=registry,
+            "elmo_request_seconds", "Time to an answer.", method, registry=registry
         )
+        name, text = "elmo_batch_rows", "Sentences in a batch."
         self._rows = prometheus.Histogram(
-            "elmo_batch_rows",
-            "Sentences in a batch.",
-            ["model_name"],
-            buckets=ROWS,
-            registry=registry,
+            name, text, ["model_name"], buckets=ROWS, registry=registry
         )
-        prometheus.Gauge(
-            "elmo_waiting_requests", "Requests in the queue.", registry=registry
-        ).set_function(waiting)
-        self._count = prometheus.Gauge(  # the name of a Counter would end in `_total`
-            ":tensorflow:serving:request_count",
-            "The total number of requests.",
-            ["model_name", "status"],
-            registry=registry,
+        name, text = "elmo_waiting_requests", "Requests in the queue."
+        prometheus.Gauge(name, text, registry=registry).set_function(waiting)
+        # The name of a Counter would end in `_total`.
+        name, text = ":tensorflow:serving:request_count", "The number of requests."
+        self._count = prometheus.Gauge(
+            name, text, ["model_name", "status"], registry=registry
         )
         self._latency = prometheus.Histogram(
             ":tensorflow:serving:request_latency",
-            "Time from a request to its answer, in microseconds.",
+            "Time to an answer, in microseconds.",
             ["model_name", "API", "entrypoint"],
             buckets=MICROSECONDS,
             registry=registry,

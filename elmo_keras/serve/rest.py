@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -15,7 +16,7 @@ from google.protobuf.message import Message
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.serve.config import Config, listen
+from elmo_keras.serve.config import MEGABYTE, Config
 from elmo_keras.serve.errors import RequestError, invalid, not_found, too_late, too_much
 from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models
 from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
@@ -142,7 +143,7 @@ class RestServer:
 
     async def _body(self, request):
         """The body of a request, within the bounds of its size and time."""
-        body, maximum = bytearray(), self._config.max_message_bytes
+        body, maximum = bytearray(), self._config.max_message_mb * MEGABYTE
         too_large = too_much(
             f"A body should have at most {maximum} bytes.", http_status=413
         )
@@ -193,6 +194,20 @@ class RestServer:
             if request.transport is not None:
                 request.transport.abort()
         return response
+
+
+def listen(host: str, port: int, option: str) -> socket.socket:
+    """A socket on an address; of a name's addresses, one of IPv4 if there is one."""
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, *_, address = min(addresses, key=lambda a: a[0] != socket.AF_INET)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(address, family=family, dualstack_ipv6=both)
+    except OSError as error:
+        raise OSError(
+            f"Can't listen on {option} {port} of --host {host}: {error.strerror}. Give "
+            "another, or end the program that listens there."
+        ) from error
 
 
 def model_spec(request: web.Request) -> ModelSpec:

@@ -2,26 +2,28 @@
 
 import contextlib
 import time
+from collections.abc import Sequence
 
-from elmo_keras.serve.config import Config, listen
+from elmo_keras.serve.config import Config, ModelConfig, read_ssl_config
 from elmo_keras.serve.grpc_server import GrpcServer
 from elmo_keras.serve.models import Models
-from elmo_keras.serve.rest import RestServer
+from elmo_keras.serve.rest import RestServer, listen
 
 
 class Server:
     """A running server of models; an OSError or a ValueError says why there is none."""
 
-    def __init__(self, config: Config):
+    def __init__(self, models: Sequence[ModelConfig], config: Config):
         # Before the models are loaded.
         listen(config.host, config.port, "--port").close()
         listen(config.host, config.rest_port, "--rest-port").close()
+        credentials = config.ssl_config_file and read_ssl_config(config.ssl_config_file)
         with contextlib.ExitStack() as undo:
-            self.models = Models(config)
+            self.models = Models(models, config)
             undo.callback(self.models.close)
             self._rest = RestServer(self.models, config)
             undo.callback(self._rest.close)
-            self._grpc = GrpcServer(self.models, config)
+            self._grpc = GrpcServer(self.models, config, credentials)
             undo.pop_all()
         self.port, self.rest_port = self._grpc.port, self._rest.port
 

@@ -5,53 +5,57 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus  # pyright: ignore[reportAttributeAccessIssue]
 
+from elmo_keras.embed.embedder import LITE
 from elmo_keras.export.version_paths import versions
-from elmo_keras.serve.config import ModelConfig
-from elmo_keras.serve.errors import invalid, not_found
-from elmo_keras.serve.servable import Servable
+from elmo_keras.serve.config import Config, ModelConfig
+from elmo_keras.serve.errors import invalid, not_found, without_paths
+from elmo_keras.serve.lite_servable import LiteServable
+from elmo_keras.serve.servable import SavedModelServable, Servable
 
 LOG = logging.getLogger(__name__)
 SAVED_MODEL = "saved_model.pb"
+UNKNOWN = 2  # the code of an error
 
 State = ModelVersionStatus.State
 
 
-class Status(NamedTuple):
-    state: int
-    error: str = ""
-
-
 class Versions:
-    """Loads the versions of a policy, and others when they appear.
+    """Loads the versions of a model that its configuration names, and those to come.
 
     An old version answers until the new one is loaded and warm, and is unloaded after
     its last request. A version that fails to load has the error in its status, and is
     tried again when its files change. If all directories disappear, versions stay.
     """
 
-    def __init__(self, model: ModelConfig, load: Callable[[Path], Servable]):
-        self._model, self._load = model, load
+    def __init__(self, model: ModelConfig, config: Config):
+        self._model, self._config = model, config
         self._changed = threading.Condition()
         self._loaded: dict[int, Servable] = {}
         self._uses: collections.Counter[Servable] = collections.Counter()
-        self._statuses: dict[int, Status] = {}
+        self._statuses: dict[int, ModelVersionStatus] = {}
         self._broken: dict[int, list] = {}  # the files that can't be loaded
         self._file: tuple[list, int] = [], 0
+        directory = model.directory
+        if directory.is_file() and directory.suffix != LITE:
+            raise ValueError(
+                f"{directory} should be a folder of versions or a {LITE} file."
+            )
         self.refresh()
         if not self._loaded:
-            directory = model.directory
-            errors = [f"{v}: {s.error}" for v, s in self._statuses.items()]
+            errors = "; ".join(
+                f"{version}: {status.status.error_message}"
+                for version, status in self._statuses.items()
+            )
             if os.path.lexists(directory / SAVED_MODEL):
-                errors = [f"It is itself a version: give {directory.parent}"]
+                errors = f"It is itself a version: give {directory.parent}"
             raise ValueError(
                 f"{directory} should hold a version that can be loaded, such as "
-                f"{directory / '1' / SAVED_MODEL}. {'; '.join(errors)}".strip()
+                f"{directory / '1' / SAVED_MODEL}. {errors}".strip()
             )
 
     @contextlib.contextmanager
@@ -76,14 +80,14 @@ class Versions:
         """The version that a label stands for; any other as it is."""
         if not isinstance(version, str):
             return version
-        if version not in self._model.labels:
+        labels = self._model.labels
+        if version not in labels:
             raise invalid(
-                f"The labels of versions are {sorted(self._model.labels)}. "
-                f"Received: {version!r}"
+                f"The labels of versions are {sorted(labels)}. Received: {version!r}"
             )
-        return self._model.labels[version]
+        return labels[version]
 
-    def statuses(self) -> dict[int, Status]:
+    def statuses(self) -> dict[int, ModelVersionStatus]:
         with self._changed:
             return dict(sorted(self._statuses.items(), reverse=True))
 
@@ -92,22 +96,17 @@ class Versions:
             try:
                 self.refresh()
             except OSError as error:  # an unmounted disk may come back
-                directory = self._model.directory
-                LOG.error(
-                    "%s: %s can't be read: %s", self._model.name, directory, error
-                )
+                LOG.error("%s can't be read: %s", self._model.directory, error)
 
     def refresh(self) -> bool:
         """Loads and unloads versions, in one thread only; returns whether any changed."""
-        before, wanted = set(self._loaded), set()
-        newest, only = self._model.policy
+        before, wanted, allowed = set(self._loaded), set(), self._model.allowed
         for version, path in self._paths():
-            if len(wanted) == newest:
+            if len(wanted) == self._model.newest:
                 break
-            allowed = only is None or version in only
-            if allowed and (
-                version in self._loaded or self._load_version(version, path)
-            ):
+            if allowed is not None and version not in allowed:
+                continue
+            if version in self._loaded or self._load_version(version, path):
                 wanted.add(version)
         if wanted:
             for version in sorted(set(self._loaded) - wanted):
@@ -115,7 +114,7 @@ class Versions:
         return set(self._loaded) != before
 
     def close(self) -> None:
-        for servable in list(self._loaded.values()):
+        for servable in self._loaded.values():
             servable.close()
 
     def _paths(self):
@@ -135,21 +134,31 @@ class Versions:
             return False
         self._set_status(version, State.LOADING)
         try:
-            if not (path.is_file() or os.path.lexists(path / SAVED_MODEL)):
-                raise FileNotFoundError(f"it lacks {SAVED_MODEL}")
             servable = self._load(path)
-            servable.version = version
         except Exception as error:  # whatever the reason, the old version stays
             self._broken[version] = files
             self._set_status(version, State.END, f"{type(error).__name__}: {error}")
             LOG.error("%s: version %d can't be loaded: %s", name, version, error)
             return False
         self._broken.pop(version, None)
+        servable.version = version
         with self._changed:
             self._loaded[version] = servable
-            self._statuses[version] = Status(State.AVAILABLE)
+            self._set_status(version, State.AVAILABLE)
         LOG.info("%s: version %d answers", name, version)
         return True
+
+    def _load(self, path):
+        if path.is_file():
+            return LiteServable(path, self._model.name)
+        if not os.path.lexists(path / SAVED_MODEL):
+            raise FileNotFoundError(f"it lacks {SAVED_MODEL}")
+        return SavedModelServable(
+            path,
+            name=self._model.name,
+            threads=self._config.threads,
+            n_batches=self._config.num_batch_threads,
+        )
 
     def _unload(self, version):
         self._set_status(version, State.UNLOADING)
@@ -161,8 +170,11 @@ class Versions:
         self._set_status(version, State.END)
 
     def _set_status(self, version, state, error=""):
+        status = ModelVersionStatus(version=version, state=state)
+        status.status.error_code = UNKNOWN if error else 0
+        status.status.error_message = without_paths(error)
         with self._changed:
-            self._statuses[version] = Status(state, error)
+            self._statuses[version] = status
 
 
 def fingerprint(path: Path) -> list:

@@ -305,9 +305,8 @@ def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
     lines = [f"{name}: {json.dumps(x.decode())}" for name, x in fields.items()]
     path = tmp_path / "ssl.config"
     path.write_text("\n".join([*lines, f"client_verify: {str(verify).lower()}"]))
-    credentials = read_ssl_config(path)
     directory = stand_in.save(tmp_path / "model")
-    with stand_in.serving(directory, credentials=credentials) as server:
+    with stand_in.serving(directory, ssl_config_file=path) as server:
         address = f"localhost:{server.port}"
         known = grpc.ssl_channel_credentials(cert, key, cert)
         with grpc.secure_channel(address, known) as channel:

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
-from elmo_keras.serve.config import ModelConfig
+from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.versions import Versions
 from tests.support.exported import SENTENCES, elmo_layer, expected, padded
 from tests.support.stand_in import asking, refused, serving
@@ -81,7 +81,7 @@ def test_a_file_that_is_replaced_answers_as_a_newer_version(
     first, second = path.read_bytes(), other.read_bytes()
     one, two = (LiteServable(p) for p in (path, other))
     wanted = [vectors(x) for x in (one, two)]
-    versions = Versions(ModelConfig("elmo", path), LiteServable)
+    versions = Versions(ModelConfig("elmo", path), Config())
     contents = second, first[:-9], b"", first
     for number, content in enumerate(contents, 2):
         with versions.lease() as servable:

@@ -7,9 +7,8 @@ import tensorflow as tf
 from google.protobuf.wrappers_pb2 import Int64Value
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
-from elmo_keras.serve.config import ModelConfig, VersionPolicy, read_model_configs
+from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
 from elmo_keras.serve.errors import RequestError
-from elmo_keras.serve.servable import SavedModelServable
 from elmo_keras.serve.versions import State, Versions
 from tests.support import stand_in
 from tests.support.commands import command
@@ -37,9 +36,9 @@ def test_a_file_lists_models_with_policies_and_labels(tmp_path):
     one, other, every, two = read_model_configs(path)
     assert one == ModelConfig("elmo", tmp_path / "one")
     assert str(other.directory) == "/models/other"
-    assert other.policy == VersionPolicy(None, frozenset({3, 5}))
+    assert (other.newest, other.allowed) == (None, {3, 5})
     assert other.labels == {"stable": 3, "canary": 5}
-    assert (every.policy.newest, two.policy.newest) == (None, 2)
+    assert (every.newest, two.newest) == (None, 2)
 
 
 A = "name: 'a' base_path: 'b'"
@@ -49,9 +48,9 @@ A = "name: 'a' base_path: 'b'"
     ("configs", "message"),
     [
         (["nonsense"], "text format of ModelServerConfig"),
-        ([], "should list models"),
+        ([], "should list models, each once. Received: []"),
         (["name: 'a'"], "`base_path`"),
-        ([A, A], "each model once. Repeated: ['a']"),
+        ([A, A], "list models, each once. Received: ['a', 'a']"),
         ([f"{A} model_platform: 'other'"], "`model_platform`"),
         ([f"{A} model_version_policy {{ specific {{}} }}"], "should list `versions`"),
     ],
@@ -79,26 +78,23 @@ def numbers(versions):
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [
-        (VersionPolicy(), {3}),
-        (VersionPolicy(2), {2, 3}),
-        (VersionPolicy(None), {1, 2, 3}),
-        (VersionPolicy(None, frozenset({1, 7})), {1}),
+        ((), {3}),
+        ((2,), {2, 3}),
+        ((None,), {1, 2, 3}),
+        ((None, frozenset({1, 7})), {1}),
     ],
 )
 def test_a_policy_decides_which_versions_are_loaded(tmp_path, policy, expected):
     for version in (1, 2, 3):
         stand_in.save(tmp_path, version)
-    assert (
-        numbers(Versions(ModelConfig("elmo", tmp_path, policy), SavedModelServable))
-        == expected
-    )
+    model = ModelConfig("elmo", tmp_path, *policy)
+    assert numbers(Versions(model, Config())) == expected
 
 
 def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
     for version in (1, 2):
         stand_in.save(tmp_path, version)
-    config = ModelConfig("elmo", tmp_path, VersionPolicy(2))
-    versions = Versions(config, SavedModelServable)
+    versions = Versions(ModelConfig("elmo", tmp_path, 2), Config())
     stand_in.save(tmp_path, 3)
     assert versions.refresh() and not versions.refresh()
     assert numbers(versions) == {2, 3}
@@ -116,7 +112,7 @@ def server(tmp_path_factory):
     other = stand_in.save(tmp_path_factory.mktemp("other"), 3, scale=3)
     stand_in.save(other, 5, scale=5)
     labels = {"stable": 3, "canary": 5, "gone": 4}
-    labelled = ModelConfig("other", other, VersionPolicy(2), labels)
+    labelled = ModelConfig("other", other, 2, labels=labels)
     models = [ModelConfig("elmo", one), labelled]
     with stand_in.serving(one, models=models) as server:
         yield server

@@ -44,10 +44,10 @@ def rest(model):
     """Makes further REST servers of the model."""
     with contextlib.ExitStack() as stack:
 
-        def start(max_bytes=2**20, **limits):
+        def start(megabytes=1, **limits):
             limits = {"timeout": PATIENCE, "body_timeout": PATIENCE} | limits
             limits = {f"rest_{name}": limit for name, limit in limits.items()}
-            config = Config(rest_port=0, max_message_bytes=max_bytes, **limits)
+            config = Config(rest_port=0, max_message_mb=megabytes, **limits)
             server = RestServer(model.models, config)
             stack.callback(server.close)
             return server
@@ -125,7 +125,7 @@ def test_a_body_without_an_end_is_not_read_for_ever(rest):
 
 
 def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
-    server = rest(body_timeout=0.2, max_bytes=2**26)
+    server = rest(body_timeout=0.2, megabytes=64)
     server._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**11)
     body = text_body(60, 700)  # an answer of several blocks
 
@@ -182,8 +182,9 @@ def test_a_client_that_asks_first_sends_its_body_after_the_answer(rest):
 
 
 def test_all_bodies_together_are_bounded(rest):
-    server = rest(max_bytes=1000)
-    with open_connections(server.port, 4, WITHOUT_END + " " * 998) as connections:
+    server = rest()
+    content = WITHOUT_END.replace("1000", str(2**20)) + " " * (2**20 - 2)
+    with open_connections(server.port, 4, content) as connections:
         wait_until(lambda: ask(server.port, PREDICT, b" " * 100).status == 429)
         for connection in connections:
             connection.close()

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from elmo_keras.serve.config import ModelConfig, VersionPolicy
+from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.servable import WARM_UP, SavedModelServable
 from elmo_keras.serve.versions import State, Versions
 from tests.support import stand_in
@@ -14,7 +14,7 @@ from tests.support.waiting import PATIENCE, wait_until
 
 
 def versions_in(directory, *policy, name="elmo"):
-    return Versions(ModelConfig(name, directory, *policy), SavedModelServable)
+    return Versions(ModelConfig(name, directory, *policy), Config())
 
 
 def answer(servable):
@@ -45,7 +45,7 @@ def test_the_newest_version_is_picked_by_number(tmp_path, caplog):
         for version in (12, 11)
     ]
     with pytest.raises(ValueError, match="11: .*it lacks saved_model.pb"):
-        versions_in(tmp_path, VersionPolicy(1, frozenset([11])))
+        versions_in(tmp_path, 1, frozenset([11]))
 
 
 def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tmp_path):
@@ -84,7 +84,7 @@ def test_a_broken_version_is_reported_until_it_is_whole(
         path.symlink_to(tmp_path / "not yet")
     assert not versions.refresh() and newest(versions) == 1
     status = versions.statuses()[2]
-    assert status.state == State.END and status.error
+    assert status.state == State.END and status.status.error_message
     assert "version 2 can't be loaded" in caplog.text
     caplog.clear()
     assert not versions.refresh() and not caplog.text  # tried once
@@ -105,7 +105,7 @@ def test_a_version_whose_warm_up_fails_is_broken(tmp_path):
         assert servable.warm_up() == 2
     stand_in.save(tmp_path, 2, warm_up=["bad"])
     assert not versions.refresh()
-    assert "a bad token" in versions.statuses()[2].error
+    assert "a bad token" in versions.statuses()[2].status.error_message
     (tmp_path / "1" / WARM_UP).write_bytes(b"no records" * 9)
     with versions.lease() as old, pytest.raises(Exception, match="corrupted|truncated"):
         old.warm_up()

@@ -164,16 +164,16 @@ def closed_gate(server, monkeypatch):
 @contextlib.contextmanager
 def serving(directory, **options):
     """A server of a directory, in this process, on free ports."""
+    models = options.pop("models", [ModelConfig("elmo", directory)])
     usual = {
-        "models": [ModelConfig("elmo", directory)],
         "port": 0,
         "rest_port": 0,
         "poll_seconds": 60.0,
-        "max_message_bytes": 2**20,
+        "max_message_mb": 1,
         "rest_timeout": PATIENCE,
         "rest_body_timeout": PATIENCE,
     }
-    server = Server(Config(**usual | options))
+    server = Server(models, Config(**usual | options))
     try:
         yield server
     finally:
