@@ -12,7 +12,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.lite.lite_file import DAMAGES, not_whole, read_lite
-from elmo_keras.lite.runtime import aligned, compile_model
+from elmo_keras.lite.runtime import CompiledModel, aligned
 from elmo_keras.text.word_ids import WordIds
 
 _N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
@@ -124,7 +124,7 @@ class _Direction:
 
     def __init__(self, config, file, reverse):
         self._reverse = reverse
-        self._model = compile_model(file.graphs["backward" if reverse else "forward"])
+        self._model = CompiledModel(file.graphs["backward" if reverse else "forward"])
         self._steps = {int(rows): s for rows, s in file.metadata["steps"].items()}
         self._max_rows = max(self._steps)
         dim = config.projection_dim
@@ -208,7 +208,7 @@ class _Tokens:
         self._rows = file.metadata["words"]
         self._characters = np.array(file.metadata["characters"])
         self._ids = WordIds(config)
-        self._models, self._bound = [compile_model(self._graph)], [{}, {}]
+        self._models, self._bound = [CompiledModel(self._graph)], [{}, {}]
 
     def vectors(self, words, run_both):
         ids, ends = self._ids(words)
@@ -218,7 +218,7 @@ class _Tokens:
             self._work(0, jobs, ids, result)
             return result
         if len(self._models) == 1:
-            self._models.append(compile_model(self._graph))
+            self._models.append(CompiledModel(self._graph))
         lock = threading.Lock()
 
         def shared():

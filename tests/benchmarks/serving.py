@@ -100,25 +100,6 @@ def expected_of(port: int, sentences: Sequence[Sequence[str]]) -> dict[str, np.n
         return {" ".join(sentence): predict(sentence)[1] for sentence in sentences}
 
 
-def called(systems: dict, *, threads: int, seconds: float, rounds: int) -> dict:
-    """Lets clients call systems in turns: the seconds of all calls, by round."""
-    for system in systems.values():
-        system.ask("calls", threads=threads, seconds=min(seconds, 2.0))
-    return runner.in_turns(
-        systems,
-        lambda system, _: system.ask("calls", threads=threads, seconds=seconds),
-        rounds=rounds,
-    )
-
-
-def measures(found: dict, seconds: float) -> tuple[dict, dict]:
-    """Requests a second and median milliseconds of each system, by round."""
-    middle = statistics.median
-    rates = {name: [len(r) / seconds for r in own] for name, own in found.items()}
-    p50 = {name: [1000 * middle(r) for r in own] for name, own in found.items()}
-    return rates, p50
-
-
 def main(
     export: Path,
     /,
@@ -156,7 +137,13 @@ def main(
         checks = "answers", "failed", "largest difference", "our memory"
         runner.head("clients", "system", rate, "ratio", "p50", more, "p99", *checks)
         for n in (1, clients):
-            times = called(found, threads=n, seconds=seconds, rounds=rounds)
+            for system in found.values():
+                system.ask("calls", threads=n, seconds=min(seconds, 2.0))
+            times = runner.in_turns(
+                found,
+                lambda system, _, n=n: system.ask("calls", threads=n, seconds=seconds),
+                rounds=rounds,
+            )
             for name, cells in rows(times, seconds).items():
                 own, checks = found[name], ["–"] * 3
                 if isinstance(own, Clients):
@@ -169,13 +156,15 @@ def main(
 
 def rows(found: dict, seconds: float) -> dict[str, list[str]]:
     """The cells of each system's row, which is compared with the first one."""
-    (rates, p50), cells = measures(found, seconds), {}
+    middle, cells = statistics.median, {}
+    rates = {name: [len(r) / seconds for r in own] for name, own in found.items()}
+    p50 = {name: [1000 * middle(r) for r in own] for name, own in found.items()}
     first = p50[next(iter(found))]
     for name, compared in runner.compared(rates, 1).items():
         more = [a - b for a, b in zip(p50[name], first, strict=True)]
         late = 1000 * np.percentile(sum(found[name], []), 99)
-        middle = [statistics.median(values) for values in (p50[name], more)]
-        cells[name] = [*compared, *(f"{ms:.1f} ms" for ms in (*middle, late))]
+        times = middle(p50[name]), middle(more), late
+        cells[name] = [*compared, *(f"{ms:.1f} ms" for ms in times)]
     return cells
 
 
