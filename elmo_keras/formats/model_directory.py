@@ -111,8 +111,7 @@ def save_model(
         directory: made if it is missing.
         bilm: a built biLM; its softmax goes to the folder `training`.
         vocabulary: the words of the softmax.
-        options: further sections and keys of `options.json`, such as
-            `TrainingOptions.to_options`.
+        options: further sections and keys of `options.json`.
         mix: a mix to keep, which `Elmo.from_pretrained` starts from. A `mix.json` of
             earlier weights is deleted without one.
         packed: whether matrices are written as int8 with a scale for each output,

@@ -57,7 +57,7 @@ class Inputs:
 def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs:
     """Reads everything that a run starts from; `cache` keeps the text as word ids."""
     pretrained = known = None
-    if settings.init is not None:
+    if settings.model is not None:
         pretrained = _pretrained(settings, data)
         if pretrained.has_softmax and not settings.new_softmax:
             known = pretrained.vocabulary
@@ -79,13 +79,13 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
 
 
 def _pretrained(settings, data):
-    files = find_model(settings.init, weights=settings.weights, prefer_checkpoint=True)
+    files = find_model(settings.model, weights=settings.weights, prefer_checkpoint=True)
     # What a user calls the words of a checkpoint counts, whatever lies beside it.
     if data.vocabulary and (files.vocabulary_path is None or files.is_checkpoint):
         files = dataclasses.replace(files, vocabulary_path=data.vocabulary)
     if files.vocabulary_path is None and files.is_checkpoint:
         raise ValueError(
-            f"{settings.init} has a softmax, whose words are needed. Give the file that "
+            f"{settings.model} has a softmax, whose words are needed. Give the file that "
             "it was trained with as --vocabulary."
         )
     return files
@@ -93,7 +93,7 @@ def _pretrained(settings, data):
 
 def _new_config(settings):
     preset = ElmoConfig.preset(settings.preset or "tiny")
-    return dataclasses.replace(preset, **settings.changes)
+    return dataclasses.replace(preset, **settings.character_options)
 
 
 def _sentences(data, patterns, config) -> Iterator[list[str]]:

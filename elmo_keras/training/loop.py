@@ -130,7 +130,7 @@ def _evaluate(monitor, output) -> bool:
         if mean >= (math.inf if progress.best is None else progress.best):
             progress.not_better += 1
         else:
-            write_model(run, output)
+            write_model(run, monitor.limits, output)
             progress.best, progress.not_better = mean, 0
     return True
 
@@ -173,7 +173,7 @@ class Monitor(contextlib.AbstractContextManager):
 
     def start_epoch(self) -> None:
         progress, limits = self.run.progress, self.limits
-        total = f"/{limits.n_epochs}" if limits.n_epochs else ""
+        total = f"/{limits.epochs}" if limits.epochs else ""
         start = f", from step {progress.epoch_step}" if progress.epoch_step else ""
         self.bar.say(f"Epoch {progress.epoch + 1}{total}{start}")
 

@@ -1,83 +1,40 @@
-"""The options of a training run: published options, settings, texts and limits."""
+"""The options of training: texts, settings of a run, limits."""
 
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from elmo_keras.text.vocabulary import SPECIAL_WORDS
+from elmo_keras.util.arguments import Count, Index, Positive, Rate, Seed, Share, Texts
 
 if TYPE_CHECKING:
     from elmo_keras.training.progress import Progress
 
-ZERO_STATE_SHARE = 0.1
+EPOCHS = 10  # if there is no limit
 
 
-@dataclasses.dataclass(frozen=True)
-class TrainingOptions:
-    """Keys of options.json about training; the defaults are the released models'."""
-
-    n_epochs: int = 10
-    batch_size: int = 128  # rows of text that a replica reads in a step
-    unroll_steps: int = 20  # tokens of each row in a step; gradients stop at its start
-    n_negative_samples_batch: int = 8192
-    learning_rate: float = 0.2
-    dropout: float = 0.1  # on the inputs of the LSTM layers and on the last output
-    all_clip_norm_val: float = 10.0  # the global norm at which the gradient is clipped
-    sample_softmax: bool = True
-
-    def n_negatives(self, vocabulary_size: int) -> int | None:
-        """Negatives of the sampled softmax, or None if the softmax is full."""
-        # Drawing nearly all words takes longer than scoring all of them.
-        few = self.n_negative_samples_batch <= 0.95 * vocabulary_size
-        sampled = self.sample_softmax and few
-        return self.n_negative_samples_batch if sampled else None
-
-    def to_options(self, n_train_tokens: int, n_tokens_vocab: int) -> dict[str, Any]:
-        counts = {"n_train_tokens": n_train_tokens, "n_tokens_vocab": n_tokens_vocab}
-        return {"bidirectional": True} | dataclasses.asdict(self) | counts
-
-
-@dataclasses.dataclass(frozen=True)
-class RunSettings:
-    """The settings of a run: what it starts from, and how updates are computed."""
-
-    options: TrainingOptions = TrainingOptions()
-    init: str | None = None  # a model for `find_model`; None for random weights
-    weights: str | None = None  # published HDF5 weights, if `init` is an `options.json`
-    preset: str | None = None  # sizes for random weights; None for `tiny`
-    changes: dict[str, Any] = dataclasses.field(default_factory=dict)  # of the preset
-    new_softmax: bool = False  # even if the model has one
-    warm_up: int | None = None  # steps that train only the softmax
-    seed: int = 0  # of initial weights, order of the sentences, negatives and dropout
-    # The probability that a sentence is read from the zero state, as `Elmo` reads it;
-    # 0 for the published procedure.
-    zero_state_share: float = ZERO_STATE_SHARE
-    optimizer: str = "adagrad"  # or "adam", "lion", "rmsprop", "sgd"
-    schedule: str = "constant"  # or "cosine", "linear"
-    dtype: str = "float32"  # or "mixed_bfloat16"
-    replicas: int | None = None  # on this machine; None for all GPUs
-    parts: int = 1  # of a replica's rows, computed in turn
-
-    def __post_init__(self):
-        if self.options.batch_size % self.parts:
-            raise ValueError(
-                "`batch_size` should be a multiple of `parts`. Received: "
-                f"{self.options.batch_size} and {self.parts}"
-            )
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class TextData:
-    """The files of text, plain or gzipped, and the source of the vocabulary."""
+    """The files of text, plain or gzipped, and the source of the vocabulary.
 
-    train: list[str] | None = None  # patterns; None for Python's language reference
-    valid: list[str] | None = None  # patterns of the held-out files
-    raw_text: bool = False  # paragraphs instead of one tokenized sentence a line
-    vocabulary: Path | None = None  # a `vocab.txt`; None to count words
-    vocabulary_text: list[str] | None = None  # further files whose words are counted
-    vocabulary_size: int | None = None
-    min_count: int | None = None  # None for `inputs.MIN_COUNT`
+    Args:
+        train: patterns of text files; Python's language reference if not given
+        valid: patterns of held-out text files
+        raw_text: split paragraphs into sentences and tokens with tensorflow-text
+        vocabulary: a vocab.txt to use
+        vocabulary_text: patterns of further text whose words are counted
+        vocabulary_size: maximum number of words
+        min_count: rarer words are <UNK>; 2 if not given
+    """
+
+    train: Texts | None = None
+    valid: Texts | None = None
+    raw_text: bool = False
+    vocabulary: Path | None = None
+    vocabulary_text: Texts | None = None
+    vocabulary_size: Count | None = None
+    min_count: Count | None = None
 
     def __post_init__(self):
         size, special = self.vocabulary_size, len(SPECIAL_WORDS)
@@ -88,20 +45,154 @@ class TextData:
             )
 
 
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """The limits of training, and how often it evaluates and writes checkpoints."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """The settings of a run: what it starts from, and how updates are computed.
 
-    n_epochs: int | None
-    n_steps: int | None = None
-    patience: int | None = None  # evaluations in a row without a lower perplexity
-    checkpoint_every: int = 500  # steps
-    evaluate_every: int | None = None  # steps; besides, each epoch ends with one
+    Args:
+        preset: sizes of a new model; tiny if not given
+        max_characters_per_token: longer words are cut; 50 if not given
+        cut_at: where they are cut; byte if not given
+        unicode_normalization: normal form of the text
+        init: a model to start from: a model directory, a zip, a checkpoint of bilm-tf,
+            or a published model's name or address
+        options: published options.json to start from, with --weights
+        weights: published HDF5 weights, with --options
+        new_softmax: make a new softmax for the words of the new text
+        warm_up: steps that train only a new softmax first; 500 if not given
+        zero_state: probability that a sentence is read from the zero state, as Elmo
+            reads it, and not from where the one before ended; 0.1 if not given
+        published_state: always carry the LSTM state over, as bilm-tf does; the
+            perplexity with the state carried over chooses the model
+        seed: of initial weights, order of the sentences, negatives and dropout
+        batch_size: rows of text per replica; 128 if not given
+        unroll_steps: tokens of each row in a step
+        negatives: of the sampled softmax
+        full_softmax: no sampling
+        dropout: on the inputs of the LSTM layers and the last output
+        clip_norm: global norm at which gradients are clipped
+        optimizer: of the weights
+        learning_rate: 0.2 if not given
+        schedule: of the learning rate; cosine rises first, in a tenth of the steps
+            (at most 1000)
+        dtype: of the matrix products
+        replicas: on this machine; all GPUs if not given
+        parts: of a batch, computed one after another (gradient accumulation): same
+            update, less memory
+    """
+
+    preset: Literal["small", "medium", "original", "tiny", "test"] | None = None
+    max_characters_per_token: Count | None = None
+    cut_at: Literal["byte", "character"] | None = None
+    unicode_normalization: Literal["NFC"] | None = None
+    init: str | None = None
+    options: str | None = None
+    weights: str | None = None
+    new_softmax: bool = False
+    warm_up: Index | None = None
+    zero_state: Share | None = None
+    published_state: bool = False
+    seed: Seed = 0
+    batch_size: Count | None = None
+    unroll_steps: Count = 20
+    negatives: Count = 8192
+    full_softmax: bool = False
+    dropout: Rate = 0.1
+    clip_norm: Positive = 10.0
+    optimizer: Literal["adagrad", "adam", "lion", "rmsprop", "sgd"] = "adagrad"
+    learning_rate: Positive | None = None
+    schedule: Literal["constant", "cosine", "linear"] = "constant"
+    dtype: Literal["float32", "mixed_bfloat16"] = "float32"
+    replicas: Count | None = None
+    parts: Count = 1
+
+    def __post_init__(self):
+        if (self.options is None) != (self.weights is None):
+            raise ValueError("`options` and `weights` should be given together.")
+        if self.init and self.options:
+            raise ValueError("Give either `init`, or `options` and `weights`.")
+        if self.zero_state is not None and self.published_state:
+            raise ValueError("Give either `zero_state` or `published_state`.")
+        surplus = ["preset"] if self.preset else sorted(self.character_options)
+        if self.model and surplus:
+            raise ValueError(
+                "The model to start from fixes the sizes and the characters. Leave out "
+                f"`{surplus[0]}`."
+            )
+        if self.n_rows % self.parts:
+            raise ValueError(
+                "`batch_size` should be a multiple of `parts`. Received: "
+                f"{self.n_rows} and {self.parts}"
+            )
+
+    @property
+    def model(self) -> str | None:
+        """The model to start from, for `find_model`; None for random weights."""
+        return self.init or self.options
+
+    @property
+    def character_options(self) -> dict[str, Any]:
+        """Changes of the preset."""
+        changes = {
+            "max_characters_per_token": self.max_characters_per_token,
+            "cut_at": self.cut_at,
+            "unicode_normalization": self.unicode_normalization,
+        }
+        return {name: value for name, value in changes.items() if value is not None}
+
+    @property
+    def zero_state_share(self) -> float:
+        return 0.0 if self.published_state else self.zero_state or 0.1
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of text that a replica reads in a step."""
+        return self.batch_size or 128
+
+    @property
+    def rate(self) -> float:
+        return self.learning_rate or 0.2
+
+    def n_negatives(self, vocabulary_size: int) -> int | None:
+        """Negatives of the sampled softmax, or None if the softmax is full."""
+        # Drawing nearly all words takes longer than scoring all of them.
+        few = self.negatives <= 0.95 * vocabulary_size
+        return self.negatives if few and not self.full_softmax else None
+
+    def published(self) -> dict[str, Any]:
+        """The keys of options.json about the updates."""
+        return {
+            "unroll_steps": self.unroll_steps,
+            "n_negative_samples_batch": self.negatives,
+            "learning_rate": self.rate,
+            "dropout": self.dropout,
+            "all_clip_norm_val": self.clip_norm,
+            "sample_softmax": not self.full_softmax,
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The limits of training, and how often it evaluates and writes checkpoints.
+
+    Args:
+        epochs: maximum number of epochs; 10 if neither they nor steps are given
+        steps: maximum number of steps
+        patience: maximum number of evaluations in a row without a lower perplexity
+        checkpoint_every: steps
+        evaluate_every: steps; each epoch ends with one as well
+    """
+
+    epochs: Count | None = None
+    steps: Count | None = None
+    patience: Count | None = None
+    checkpoint_every: Count = 500
+    evaluate_every: Count | None = None
 
     def reached(self, progress: "Progress") -> dict[str, int]:
         limits = {
-            "epochs": (self.n_epochs, progress.epoch),
-            "steps": (self.n_steps, progress.step),
+            "epochs": (self.epochs, progress.epoch),
+            "steps": (self.steps, progress.step),
             "patience": (self.patience, progress.not_better),
         }
         return {
@@ -114,10 +205,10 @@ class Limits:
         self, steps_an_epoch: int, progress: "Progress | None" = None
     ) -> int:
         """The number of steps, unless patience ends training earlier."""
-        n_steps = self.n_steps or sys.maxsize
-        if self.n_epochs is None:
+        n_steps = self.steps or sys.maxsize
+        if self.epochs is None:
             return n_steps
-        steps = self.n_epochs * steps_an_epoch
+        steps = self.epochs * steps_an_epoch
         if progress:
             steps -= progress.epoch * steps_an_epoch + progress.epoch_step
             steps += progress.step

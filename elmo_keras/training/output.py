@@ -10,7 +10,7 @@ from elmo_keras.formats.model_parts import PARTS, TRAINING, parts_of_model
 from elmo_keras.text.files import text_files
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import is_chief
-from elmo_keras.training.options import RunSettings, TextData
+from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.training.run import CHECKPOINTS, TrainingRun
 from elmo_keras.util.files import only_process
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
@@ -22,8 +22,8 @@ def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
     patterns = [data.train, data.valid, data.vocabulary_text]
     inputs = [path for names in patterns for path in text_files(names or [])]
     inputs += [Path(file) for file in (data.vocabulary, settings.weights) if file]
-    if settings.init is not None:
-        inputs += parts_of_model(settings.init)
+    if settings.model is not None:
+        inputs += parts_of_model(settings.model)
     check_apart([output / part for part in PARTS], inputs)
     if output.exists():
         for part in set(PARTS) - {TRAINING}:
@@ -55,8 +55,16 @@ def has_model(output: Path) -> bool:
     return (output / OPTIONS).exists()
 
 
-def write_model(run: TrainingRun, output: Path) -> None:
-    if is_chief(run.strategy):
-        vocabulary, n_tokens = run.inputs.vocabulary, len(run.inputs.train.tokens)
-        options = run.settings.options.to_options(n_tokens, len(vocabulary))
-        save_model(output, run.bilm, vocabulary, options=options)
+def write_model(run: TrainingRun, limits: Limits, output: Path) -> None:
+    if not is_chief(run.strategy):
+        return
+    vocabulary, settings = run.inputs.vocabulary, run.settings
+    options = {
+        "bidirectional": True,
+        "n_epochs": limits.epochs or EPOCHS,
+        "batch_size": settings.n_rows,
+        **settings.published(),
+        "n_train_tokens": len(run.inputs.train.tokens),
+        "n_tokens_vocab": len(vocabulary),
+    }
+    save_model(output, run.bilm, vocabulary, options=options)

@@ -79,14 +79,13 @@ class TrainingRun:
 def make_streams(
     inputs: Inputs, settings: RunSettings, strategy: tf.distribute.Strategy
 ) -> Streams:
-    options = settings.options
     return Streams(
         inputs.train,
         inputs.vocabulary,
         inputs.config,
-        n_rows=options.batch_size * strategy.num_replicas_in_sync,
-        unroll_steps=options.unroll_steps,
-        n_negatives=options.n_negatives(len(inputs.vocabulary)),
+        n_rows=settings.n_rows * strategy.num_replicas_in_sync,
+        unroll_steps=settings.unroll_steps,
+        n_negatives=settings.n_negatives(len(inputs.vocabulary)),
         seed=settings.seed,
         zero_state_share=settings.zero_state_share,
     )
@@ -101,20 +100,19 @@ def make_run(
     n_steps: int,
 ) -> TrainingRun:
     """Builds the model and its optimizer, whose schedule ends after `n_steps`."""
-    options, schedule = settings.options, settings.schedule
     keras.utils.set_random_seed(settings.seed)
     with strategy.scope():
         bilm = BidirectionalLanguageModel(
             inputs.config,
             vocabulary_size=len(inputs.vocabulary),
-            dropout=options.dropout,
+            dropout=settings.dropout,
             dtype=settings.dtype,
         )
         bilm.build()
         optimizer = make_optimizer(
             settings.optimizer,
-            options.learning_rate,
-            schedule=schedule,
+            settings.rate,
+            schedule=settings.schedule,
             n_steps=n_steps,
         )
         optimizer.build(bilm.trainable_weights)
@@ -123,7 +121,7 @@ def make_run(
         warm_up_steps = _read_pretrained(inputs, settings, bilm, optimizer)
     metadata = _metadata(inputs, streams, settings)
     metadata["steps of warm-up"] = warm_up_steps
-    if schedule != "constant":
+    if settings.schedule != "constant":
         metadata["steps of the schedule"] = n_steps
     return TrainingRun(
         strategy=strategy,
@@ -153,7 +151,8 @@ def _read_pretrained(inputs, settings, bilm, optimizer) -> int:
 
 
 def _metadata(inputs, streams, settings) -> dict[str, Any]:
-    metadata = dataclasses.asdict(settings.options) | {
+    # A resumed run may have more epochs, and divide the rows differently.
+    return settings.published() | {
         "rows of text in all": streams.n_rows,
         "parts": settings.parts,
         "model": inputs.config.to_summary(),
@@ -165,12 +164,9 @@ def _metadata(inputs, streams, settings) -> dict[str, Any]:
         "optimizer": settings.optimizer,
         "schedule": settings.schedule,
         "dtype": settings.dtype,
-        "model to start from": settings.init and absolute(settings.init),
+        "model to start from": settings.model and absolute(settings.model),
         "new softmax": settings.new_softmax or inputs.new_softmax,
     }
-    # A resumed run may have more epochs, and divide the rows differently.
-    del metadata["n_epochs"], metadata["batch_size"]
-    return metadata
 
 
 def save(run: TrainingRun, folder: Path) -> None:

@@ -25,7 +25,7 @@ def compiled_step(
             run.optimizer,
             parts,
             state,
-            clip_norm=run.settings.options.all_clip_norm_val,
+            clip_norm=run.settings.clip_norm,
             only_softmax=only_softmax,
         )
 

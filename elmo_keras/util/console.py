@@ -1,7 +1,6 @@
 """The program `elmo-keras`: each command is a function, its docstring the help."""
 
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -95,6 +94,6 @@ def _call(program, arguments):
     except ValueError as error:
         # Functions of the library name their parameters, and commands their options.
         message = str(error)
-        for name in inspect.signature(load(arguments[0])).parameters:
-            message = message.replace(f"`{name}`", f"--{name.replace('_', '-')}")
+        for option in make_app()[arguments[0]].assemble_argument_collection():
+            message = message.replace(f"`{option.field_info.name}`", option.name)
         raise ValueError(message) from error

@@ -14,7 +14,7 @@ from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
 from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
-from elmo_keras.training.options import RunSettings, TrainingOptions
+from elmo_keras.training.options import RunSettings
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.step import compiled_step
 
@@ -44,15 +44,15 @@ def without_memory(next_creator, initial_value=None, shape=None, dtype=None, **k
 
 def training_step(config, sizes: Sizes, dtype="float32"):
     """The concrete function of a step, and its run."""
-    options = TrainingOptions(batch_size=sizes.rows)
+    settings = RunSettings(batch_size=sizes.rows)
     with tf.variable_creator_scope(without_memory):
         bilm = _bilm(config, sizes.vocabulary, dtype)
         optimizer = make_optimizer()
         optimizer.build(bilm.trainable_weights)
     strategy = tf.distribute.get_strategy()
-    run = TrainingRun(strategy, bilm, optimizer, None, RunSettings(options), None)
+    run = TrainingRun(strategy, bilm, optimizer, None, settings, None)
     run.state = bilm.lstm.zero_state(sizes.rows)
-    batch = (_batch(sizes, config, options.unroll_steps),)
+    batch = (_batch(sizes, config, settings.unroll_steps),)
     return compiled_step(run, batch).get_concrete_function(), run
 
 

@@ -122,8 +122,8 @@ class ReusedRun:
             alone: lambda *batch, step=step: (before_step(), step(*batch))[1]
             for alone, step in self.steps.items()
         }
-        n_steps = n_steps or self.limits.n_steps
-        limits = dataclasses.replace(self.limits, n_steps=n_steps)
+        n_steps = n_steps or self.limits.steps
+        limits = dataclasses.replace(self.limits, steps=n_steps)
         return train.fit_and_report(self.run, limits, folder, self.data, uses=[]) == 0
 
     def begin(self, folder: Path) -> TrainingRun:

@@ -23,7 +23,11 @@ def read(tmp_path):
         for name, text in (("train", train), ("valid", valid)):
             (tmp_path / name).write_text(text)
         files = [str(tmp_path / "train")], [str(tmp_path / "valid")]
-        return read_inputs(TextData(*files, **data), settings, cache=tmp_path / "cache")
+        return read_inputs(
+            TextData(train=files[0], valid=files[1], **data),
+            settings,
+            cache=tmp_path / "cache",
+        )
 
     return of
 
@@ -33,7 +37,9 @@ def test_a_text_that_is_trained_on_is_not_held_out(read, tmp_path):
     files = [str(tmp_path / "t*"), str(tmp_path / "same")], [str(tmp_path / "valid")]
     read("a b\n")
     with pytest.raises(ValueError, match="same is in --train and in --valid, where"):
-        read_inputs(TextData(*files), TINIEST, cache=tmp_path / "cache")
+        read_inputs(
+            TextData(train=files[0], valid=files[1]), TINIEST, cache=tmp_path / "cache"
+        )
 
 
 def test_raw_text_is_split_into_sentences_and_tokens(read):
@@ -47,7 +53,7 @@ def test_words_have_one_spelling_where_characters_are_normalised(read):
     text = "한국어 말뭉치 이다\n" * 40
     inputs = read(
         *(unicodedata.normalize(form, text) for form in ("NFC", "NFD")),
-        settings=RunSettings(preset="test", changes={"unicode_normalization": "NFC"}),
+        settings=RunSettings(preset="test", unicode_normalization="NFC"),
     )
     assert [text.unknown for text in inputs.statistics] == [0, 0]
 
@@ -58,7 +64,7 @@ def test_words_have_one_spelling_where_characters_are_normalised(read):
         (TINIEST, ElmoConfig.preset("test")),
         (RunSettings(), ElmoConfig.preset("tiny")),
         (
-            RunSettings(preset="test", changes={"cut_at": "character"}),
+            RunSettings(preset="test", cut_at="character"),
             dataclasses.replace(ElmoConfig.preset("test"), cut_at="character"),
         ),
     ],

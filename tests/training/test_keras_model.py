@@ -63,9 +63,8 @@ def copy_of(bilm, weights):
 def test_fifty_steps_are_those_of_train_and_a_saved_model_goes_on(reused, tmp_path):
     before, expected = losses_of_the_program(reused, tmp_path)
     run, losses = reused.run, Losses()
-    clip_norm = reused.settings.options.all_clip_norm_val
     model = TrainableLanguageModel(
-        copy_of(run.bilm, before), all_clip_norm_val=clip_norm
+        copy_of(run.bilm, before), all_clip_norm_val=reused.settings.clip_norm
     )
     model.compile(make_optimizer())
     history = model.fit(

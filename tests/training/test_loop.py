@@ -47,7 +47,7 @@ def test_training_ends_when_the_perplexity_stops_falling(
     reused, tmp_path, chosen_by, patience, best, kept
 ):
     """The published procedure is judged with the state carried over."""
-    limits = Limits(n_epochs=50, patience=patience, evaluate_every=2)
+    limits = Limits(epochs=50, patience=patience, evaluate_every=2)
     results = [(9.0, 1.0), (8.0, 2.0), (8.5, 0.5), (8.0, 0.5), (1.0, 1.0)]
     progress, found = trained(reused, tmp_path, limits, results, chosen_by)
     n = kept[-1] // 2 + patience
@@ -62,7 +62,7 @@ def test_training_ends_when_the_perplexity_stops_falling(
 
 
 def test_every_epoch_ends_with_an_evaluation(reused, tmp_path):
-    limits = Limits(n_epochs=2)
+    limits = Limits(epochs=2)
     progress, kept = trained(reused, tmp_path, limits, [(3.0, 3.0), (2.0, 2.0)])
     n_steps = [reused.run.streams.n_steps(epoch) for epoch in range(2)]
     assert progress.step == sum(n_steps) and progress.epoch == 2
@@ -74,7 +74,7 @@ def test_every_epoch_ends_with_an_evaluation(reused, tmp_path):
 
 def test_a_perplexity_that_is_not_finite_ends_training(reused, tmp_path):
     with pytest.raises(FloatingPointError, match="no longer finite. Start again"):
-        trained(reused, tmp_path, Limits(n_epochs=2), [(float("inf"), 3.0)])
+        trained(reused, tmp_path, Limits(epochs=2), [(float("inf"), 3.0)])
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def monitor(tmp_path, clock, monkeypatch):
         progress=Progress(1, 2, 52, 52_000, losses=[(52_000, 4.0)]),
     )
     with contextlib.redirect_stdout(io.StringIO()) as shown:
-        monitor = Monitor(run, Limits(n_epochs=3), tmp_path)
+        monitor = Monitor(run, Limits(epochs=3), tmp_path)
     monitor.shown = shown
     monitor.written = []
     monkeypatch.setattr(monitor, "write", lambda *args: monitor.written.append(args))

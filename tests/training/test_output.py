@@ -58,9 +58,9 @@ def user(tmp_path, monkeypatch):
         ("taken", {}, "taken/curves.png should be a file, but is a folder"),
         ("old", {"init": "old"}, "is an input"),
         ("link", {"init": "old"}, "is an input; it is the same file as old"),
-        ("other", {"init": "other/o.json", "weights": "other/weights.hdf5"},
+        ("other", {"options": "other/o.json", "weights": "other/weights.hdf5"},
          "The output other/weights.hdf5 is an input"),
-        ("hard", {"init": "o.json", "weights": "old/weights.hdf5"},
+        ("hard", {"options": "o.json", "weights": "old/weights.hdf5"},
          "The output hard/weights.hdf5 is an input; it is the same file as old"),
         ("old", {"vocabulary": Path("old/vocab.txt")}, "The output old/vocab.txt is an input"),
         ("old", {"train": ["old/*.txt"]}, "The output old/vocab.txt is an input"),
@@ -86,7 +86,7 @@ def test_only_a_wrong_model_directory_is_refused(user, output, inputs, problem):
         Path("other", name).write_text("published")
     os.link("old/weights.hdf5", "hard/weights.hdf5")
     before = sorted(user.rglob("*"))
-    settings = {n: inputs[n] for n in ("init", "weights") if n in inputs}
+    settings = {n: inputs[n] for n in ("init", "options", "weights") if n in inputs}
     files = {"train": ["a.txt"], "valid": ["b.txt"]} | inputs
     data = {name: files[name] for name in files.keys() - settings.keys()}
     refused = pytest.raises(ValueError, match=problem)

@@ -88,10 +88,12 @@ def test_both_perplexities_are_compared(after, verdict):
 
 def test_a_finished_run_names_every_limit_it_has_reached():
     progress, path = Progress(epoch=2, step=1234, not_better=1), Path("checkpoint-1234")
-    assert describe_resumption(progress, Limits(3), path) == (
+    assert describe_resumption(progress, Limits(epochs=3), path) == (
         "Resuming from step 1,234, checkpoint-1234"
     )
-    assert describe_resumption(progress, Limits(2, n_steps=1000, patience=2), path) == (
+    assert describe_resumption(
+        progress, Limits(epochs=2, steps=1000, patience=2), path
+    ) == (
         "Training is finished: checkpoint-1234 has reached --epochs 2 and --steps 1000. "
         "To continue, give a higher --epochs and --steps."
     )

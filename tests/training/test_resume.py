@@ -15,7 +15,6 @@ import pytest
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import checkpoint, loop
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
-from elmo_keras.training.options import ZERO_STATE_SHARE
 from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.files import only_process
@@ -146,11 +145,11 @@ def test_a_model_that_cannot_be_written_is_written_by_the_same_command(
 ):
     write_model, models = loop.write_model, []
 
-    def full(run, output):
+    def full(run, *rest):
         models.append(run.progress.step)
         if len(models) == 2:
             raise OSError(28, "No space left on device")
-        write_model(run, output)
+        write_model(run, *rest)
 
     monkeypatch.setattr(loop, "write_model", full)
     with pytest.raises(CommandFailed, match="No space left"):
@@ -172,8 +171,8 @@ def finished(reused, tmp_path_factory):
     ("change", "message"),
     [
         (["--learning-rate", "0.3"], "made with learning_rate 0.2; this run has 0.3"),
-        (["--zero-state", "1"], f"made with {ZERO_STATE} {ZERO_STATE_SHARE}; this"),
-        (["--published-state"], f"made with {ZERO_STATE} {ZERO_STATE_SHARE}; this"),
+        (["--zero-state", "1"], f"made with {ZERO_STATE} 0.1; this"),
+        (["--published-state"], f"made with {ZERO_STATE} 0.1; this"),
         (["--seed", "1"], "made with seed 0; this run has 1"),
         (["--vocabulary-size", "30"], "made with vocabulary"),
         (["--preset", "tiny"], "made with model"),

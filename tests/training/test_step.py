@@ -1,7 +1,5 @@
 """Loss and update of the language model, against plain NumPy."""
 
-import dataclasses
-
 import keras
 import numpy as np
 import pytest
@@ -9,18 +7,17 @@ import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
-from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.step import stream_losses, train_step
 from elmo_keras.training.streams import Streams
 from tests.support.models import randomize
 from tests.support.oracle_losses import expected_losses
 from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
 
-OPTIONS = TrainingOptions(batch_size=2, unroll_steps=5, dropout=0.0)
+ROWS, TIME, RATE = 2, 5, 0.2
 
 
 def streams_of(bilm, n_negatives=None, zero_state_share=0.0):
-    sizes = {"n_rows": OPTIONS.batch_size, "unroll_steps": OPTIONS.unroll_steps}
+    sizes = {"n_rows": ROWS, "unroll_steps": TIME}
     more = {"n_negatives": n_negatives, "zero_state_share": zero_state_share}
     return Streams(CORPUS, VOCABULARY, bilm.config, **sizes | more)
 
@@ -30,18 +27,18 @@ def batches(bilm, n_negatives=None, n_parts=1, epoch=0):
     return list(streams_of(bilm, n_negatives).batches(epoch, n_parts=n_parts))
 
 
-def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad"):
+def updated(bilm, parts, clip_norm=10.0, *, only_softmax=False, name="adagrad"):
     """Weights after one step from random ones, results of the step, the optimizer."""
     randomize(bilm)
-    optimizer = make_optimizer(name, options.learning_rate)
+    optimizer = make_optimizer(name, RATE)
     optimizer.build(bilm.trainable_weights)
-    state = bilm.lstm.zero_state(options.batch_size)
+    state = bilm.lstm.zero_state(ROWS)
     results = train_step(
         bilm,
         optimizer,
         parts,
         state,
-        clip_norm=options.all_clip_norm_val,
+        clip_norm=clip_norm,
         only_softmax=only_softmax,
     )
     return [np.copy(w) for w in bilm.get_weights()], results, optimizer
@@ -82,7 +79,6 @@ def test_stream_losses_are_those_of_the_oracle(bilm, share, in_the_first_row):
 
 @pytest.mark.parametrize("n_negatives", [None, 3])
 def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_negatives):
-    options = dataclasses.replace(OPTIONS, all_clip_norm_val=0.01)
     (batch,) = parts = batches(bilm, n_negatives)[-1]
     real = batch["weights"] > 0
     assert 0 < int(tf.reduce_sum(tf.cast(real, tf.int32))) < tf.size(real)
@@ -91,17 +87,17 @@ def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_nega
         losses, _ = stream_losses(bilm, batch, bilm.lstm.zero_state(2))
         loss = tf.reduce_mean(tf.boolean_mask(losses, [real] * 2))
         share = tf.reduce_mean(batch["weights"])  # of a window that is full
-        objective = loss * options.unroll_steps * share
+        objective = loss * TIME * share
     gradients = tape.gradient(objective, [w.value for w in bilm.trainable_weights])
     gradients = [tf.convert_to_tensor(g).numpy() for g in gradients]
     norm = np.sqrt(sum(np.square(g).sum() for g in gradients))
     assert norm > 0.01
-    after, (step_loss, tokens, _), _ = updated(bilm, parts, options)
+    after, (step_loss, tokens, _), _ = updated(bilm, parts, 0.01)
     assert float(step_loss) == pytest.approx(float(loss), rel=1e-6)
     assert float(tokens) == batch["weights"].numpy().sum()
     for old, new, gradient in zip(before, after, gradients, strict=True):
         gradient = gradient * 0.01 / norm
-        expected = old - options.learning_rate * gradient / np.sqrt(1 + gradient**2)
+        expected = old - RATE * gradient / np.sqrt(1 + gradient**2)
         np.testing.assert_allclose(new, expected, atol=1e-6)  # rounding
 
 
