@@ -10,7 +10,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.checkpoints import checkpoint_variables, published_name
-from elmo_keras.formats.model_files import Mix, ModelFiles
+from elmo_keras.formats.model_files import ModelFiles, make_mix
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.util.command import shortened
 
@@ -42,13 +42,11 @@ def read_hub_module(folder: Path) -> ModelFiles:
     if datasets["char_embed"].shape[0] == N_CHARACTERS + 1:
         datasets["char_embed"] = datasets["char_embed"][1:]  # without the padding's
     mix = _mix(variables, scope.removesuffix("bilm/") + "aggregation/")
-    if mix is not None:
-        mix.check(config.n_layers + 1, folder)
     return ModelFiles(
         config=config,
         options=config.to_options(),
         datasets=datasets,
-        mix=mix,
+        mix=mix and make_mix(folder, mix, config),
     )
 
 
@@ -89,4 +87,4 @@ def _mix(variables, scope):
     )
     if len(scalars) != 1 or len(gamma) != 1 or gamma[0].size != 1:
         return None
-    return Mix(tuple(np.ravel(scalars[0]).tolist()), gamma[0].item())
+    return {"scalars": np.ravel(scalars[0]).tolist(), "gamma": gamma[0].item()}

@@ -2,18 +2,30 @@
 
 import contextlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.archives import is_archive, unpack
-from elmo_keras.formats.hdf5 import new_hdf5
-from elmo_keras.formats.layouts import (
-    read_bilm_tf,
-    read_layout,
-    read_options_and_weights,
+from elmo_keras.formats.checkpoints import read_checkpoint
+from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
+from elmo_keras.formats.hub_module import read_hub_module
+from elmo_keras.formats.many_langs import (
+    ENCODER,
+    TOKEN_EMBEDDER,
+    read_many_langs,
+    read_text,
 )
-from elmo_keras.formats.model_files import SOFTMAX_DIGEST, Mix, ModelFiles, mix_content
+from elmo_keras.formats.model_files import (
+    SOFTMAX_DIGEST,
+    Mix,
+    ModelFiles,
+    make_mix,
+    mix_content,
+)
+from elmo_keras.formats.model_parts import OF_SOFTMAX
 from elmo_keras.formats.published import softmax_table, write_table, write_weights
 from elmo_keras.hub.catalogue import (
     CHARACTERS,
@@ -26,8 +38,14 @@ from elmo_keras.hub.catalogue import (
 )
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.published_options import has_characters, has_dictionary, read_options
 from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.token_dictionary import TokenDictionary
+from elmo_keras.util.command import shortened
 from elmo_keras.util.files import replacing
+
+PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = OF_SOFTMAX
+_MAX_STATE_FILE = 2**20  # bytes
 
 
 def find_model(
@@ -63,23 +81,148 @@ def find_model(
                 f"{model} is a directory, which holds weights itself. With other "
                 f"weights ({weights}), give the path of their options.json."
             )
-        return read_options_and_weights(_existing(model), _existing(Path(weights)))
+        options = read_options(_existing(model))
+        return ModelFiles(
+            config=ElmoConfig.from_options(options),
+            options=options,
+            datasets=open_hdf5(_existing(Path(weights))).datasets,
+        )
     if model.name and model.with_name(f"{model.name}.index").exists():
-        return read_bilm_tf(model)
-    if _existing(model).is_dir():
-        return read_layout(model, prefer_checkpoint=prefer_checkpoint)
-    if is_archive(model):
-        return read_layout(unpack(model), prefer_checkpoint=prefer_checkpoint)
-    raise ValueError(
-        f"{model} should be a model directory, or a zip or tar of one, which may be "
-        "packed by gzip or bzip2. If it is an options.json, give the weights as well."
-    )
+        return _read_bilm_tf(model)
+    if not _existing(model).is_dir():
+        if not is_archive(model):
+            raise ValueError(
+                f"{model} should be a model directory, or a zip or tar of one, which "
+                "may be packed by gzip or bzip2. If it is an options.json, give the "
+                "weights as well."
+            )
+        model = unpack(model)
+    return _read_folder(model, prefer_checkpoint)
 
 
 def _existing(path):
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
     return path
+
+
+def _read_folder(folder, prefer_checkpoint):
+    checkpoints = _files(folder, "*.index")
+    weights = set(_files(folder, "*.hdf5")) - set(_files(folder, PUBLISHED_SOFTMAX))
+    is_ours = weights and _files(folder, f"*{OPTIONS}")
+    if not is_ours or (checkpoints and prefer_checkpoint):
+        if (folder / TOKEN_EMBEDDER).exists() or (folder / ENCODER).exists():
+            return read_many_langs(folder)
+        if (folder / "saved_model.pb").exists():
+            return read_hub_module(folder)
+        if checkpoints:
+            return _read_bilm_tf(_latest(folder, checkpoints))
+    return _read_model_directory(folder)  # or it names what is missing
+
+
+def _read_model_directory(folder):
+    """A model directory of this package, or options and HDF5 weights of any names."""
+    options = read_options(_require(folder, OPTIONS, f"*{OPTIONS}"))
+    weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
+    dictionary = _dictionary(folder, options) if has_dictionary(options) else None
+    config, mix = ElmoConfig.from_options(options, dictionary), folder / MIX
+    return ModelFiles(
+        config=config,
+        options=options,
+        datasets=open_hdf5(weights).datasets,
+        vocabulary_path=_vocabulary(folder),
+        softmax_path=_only(folder, SOFTMAX, PUBLISHED_SOFTMAX),
+        mix=make_mix(mix, read_options(mix), config) if mix.exists() else None,
+    )
+
+
+def _dictionary(folder, options):
+    """The dictionary of a model directory: line i of a file is the key of id i."""
+    characters = words = ""
+    if has_characters(options):
+        characters = read_text(folder / CHARACTERS).removesuffix("\n")
+    if (folder / WORDS).exists():
+        words = read_text(folder / WORDS).removesuffix("\n")
+    try:
+        return TokenDictionary(characters, words)
+    except ValueError as error:
+        raise ValueError(f"{CHARACTERS} or {WORDS}: {error}") from error
+
+
+def _read_bilm_tf(prefix):
+    """A checkpoint of bilm-tf, by the path of its files without endings."""
+    path = prefix.with_name(OPTIONS)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no {path}. A checkpoint of bilm-tf should hold .index and .data "
+            f"files with {OPTIONS} beside them."
+        )
+    options = read_options(path)
+    datasets, accumulators = read_checkpoint(prefix)
+    return ModelFiles(
+        config=ElmoConfig.from_options(options),
+        options=options,
+        datasets=datasets,
+        accumulators=accumulators,
+        is_checkpoint=True,
+        vocabulary_path=_vocabulary(prefix.parent),
+    )
+
+
+def _files(folder, pattern):
+    return [path for path in folder.glob(pattern) if path.is_file()]
+
+
+def _only(folder, name, pattern, but=None):
+    """The file of a name, or else the only match of a pattern, or None."""
+    if (folder / name).is_file():
+        return folder / name
+    others = _files(folder, but) if but else []
+    paths = [path for path in _files(folder, pattern) if path not in others]
+    if len(paths) > 1:
+        raise ValueError(
+            f"{folder} should hold {name} or one file of another name ({pattern}). "
+            f"Found: {', '.join(sorted(path.name for path in paths)[:4])}. Move the "
+            "others elsewhere."
+        )
+    return paths[0] if paths else None
+
+
+def _require(folder, name, pattern, but=None):
+    path = _only(folder, name, pattern, but)
+    if path is None:
+        names = sorted(path.name for path in folder.iterdir())
+        raise FileNotFoundError(
+            f"{folder} should hold {name} or one file {pattern}. Found: "
+            f"{shortened(names)}"
+        )
+    return path
+
+
+def _vocabulary(folder):
+    if (folder / VOCABULARY).is_file():
+        return folder / VOCABULARY
+    paths = _files(folder, PUBLISHED_VOCABULARY)
+    return paths[0] if len(paths) == 1 else None
+
+
+def _latest(folder, indexes):
+    """The checkpoint that the file `checkpoint` names, or that of the highest step."""
+    state = folder / "checkpoint"
+    if state.is_file():
+        with state.open("rb") as file:
+            text = file.read(_MAX_STATE_FILE).decode(errors="replace")
+        match = re.search(r'^model_checkpoint_path: *"(.*)"', text, re.MULTILINE)
+        # It may be a path from before the directory was moved.
+        name = f"{Path(match[1]).name}.index" if match else ""
+        if folder / name in indexes:
+            return (folder / name).with_suffix("")
+    return max(indexes, key=_step_and_time).with_suffix("")
+
+
+def _step_and_time(index):
+    match = re.search(r"-(\d{1,18})\.index$", index.name)
+    return int(match[1]) if match else -1, index.stat().st_mtime
 
 
 def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:

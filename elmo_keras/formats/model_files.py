@@ -29,7 +29,6 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.util.command import shortened
 
-_MAX_MIX = 2**20  # bytes
 _MAX_VALUE = float(np.finfo(np.float32).max)
 SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax
 
@@ -40,29 +39,20 @@ class Mix(NamedTuple):
     scalars: tuple[float, ...]
     gamma: float
 
-    def check(self, n_layers: int, path: Path) -> None:
-        are_finite = all(
-            type(value) in (int, float) and abs(value) <= _MAX_VALUE
-            for value in (*self.scalars, self.gamma)
-        )
-        if len(self.scalars) != n_layers or not are_finite:
-            raise ValueError(
-                f"{path} should hold a mix, {n_layers} finite `scalars`, one for each "
-                f"layer, and a finite `gamma`. Found: {shortened(self._asdict())}"
-            )
 
-
-def read_mix(path: Path, n_layers: int) -> Mix:
-    try:
-        with path.open("rb") as file:
-            values = json.loads(file.read(_MAX_MIX))
-        mix = Mix(tuple(values["scalars"]), values["gamma"])
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+def make_mix(path: Path, values: Mapping[str, Any], config: ElmoConfig) -> Mix:
+    """A mix of a file's values, which should be numbers, one for each layer."""
+    scalars, gamma = values.get("scalars"), values.get("gamma")
+    numbers = [*scalars, gamma] if isinstance(scalars, list) else []
+    are_finite = all(
+        type(value) in (int, float) and abs(value) <= _MAX_VALUE for value in numbers
+    )
+    if len(numbers) != config.n_layers + 2 or not are_finite:
         raise ValueError(
-            f"{path} should hold JSON with `scalars` and `gamma`. {error!r}"
-        ) from error
-    mix.check(n_layers, path)
-    return mix
+            f"{path} should hold a mix, {config.n_layers + 1} finite `scalars`, one for "
+            f"each layer, and a finite `gamma`. Found: {shortened(dict(values))}"
+        )
+    return Mix(tuple(numbers[:-1]), numbers[-1])
 
 
 def mix_content(mix: ScalarMix | Mix) -> bytes:
