@@ -1,12 +1,11 @@
 """The embedded server with heavy and faulty clients, and what others notice of them.
 
     python -m tests.benchmarks.faults EXPORT
-    python -m tests.benchmarks.faults EXPORT --checkout ../before --only long posts
+    python -m tests.benchmarks.faults EXPORT --only long posts
 
 EXPORT holds a version that `elmo-keras export` wrote. Each fault meets a server of its
-own, with --checkout that of another checkout too, with the default limits. A server
-that gets a request of much memory has an address space of 12 GB, and the table shows its
-memory before, at the peak and afterwards.
+own, with the default limits. A server that gets a request of much memory has an address
+space of 12 GB, and the table shows its memory before, at the peak and afterwards.
 """
 
 import collections
@@ -184,25 +183,13 @@ def probed(probe: Probe) -> str:
     return f"{missing}, slowest {probe.slowest:.2f} s"
 
 
-def main(
-    export: Path,
-    /,
-    *,
-    checkout: Path | None = None,
-    only: Sequence[str] = tuple(FAULTS),
-) -> None:
-    """Prints a row for each fault, a column for each checkout."""
-    checkouts = {"before": checkout} if checkout else {}
-    checkouts["now"] = runner.ROOT
-    runner.head("fault", *checkouts)
+def main(export: Path, /, *, only: Sequence[str] = tuple(FAULTS)) -> None:
+    runner.head("fault", "what came")
     for title, fault, *arguments in map(FAULTS.get, only):
-        cells = []
-        for folder in checkouts.values():
-            with Server(export, "--grace-seconds=4", checkout=folder) as server:
-                # It has answered a request.
-                rest_clients.ask(server.rest_port, PREDICT, text_body(8, 40))
-                cells.append("; ".join(fault(server, *arguments)))
-        runner.row(title, *cells)
+        with Server(export, "--grace-seconds=4") as server:
+            # It has answered a request.
+            rest_clients.ask(server.rest_port, PREDICT, text_body(8, 40))
+            runner.row(title, "; ".join(fault(server, *arguments)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measures how near the vectors of LiteRT's int8 are to those of float32.
 
-    python -m tests.benchmarks.int8 MODEL --text FILE --data ../shared/data
+    python -m tests.benchmarks.int8 MODEL --text FILE
 
 MODEL is a trained model with a softmax, FILE holds one sentence a line, tokens separated
 by spaces. The tables show
@@ -8,40 +8,21 @@ by spaces. The tables show
 - for each layer the cosine to the float32 vectors of the same tokens, and how many of
   the ten nearest tokens, of the same sentences, of some tokens are the same;
 - the error, relative to the vectors' length, by the position in texts of 800 tokens;
-- the perplexity of the words after and before each token;
-- with --data, the scores of tasks: a model trained on float32 layers and scored with
-  them and with int8 layers, and one trained on int8 layers and scored with them; the
-  last row has float32 and other seeds, and shows what chance alone does to a training.
+- the perplexity of the words after and before each token.
 """
 
-import dataclasses
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Embedder, LanguageModel
-from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.compare import paired_test
-from elmo_keras.tasks.data import read_data
-from elmo_keras.tasks.layer_cache import LayerCache
-from elmo_keras.tasks.results import model_file
-from elmo_keras.tasks.run import run
-from elmo_keras.tasks.tag.task import Tagging
-from elmo_keras.tasks.task import Task
 from tests.benchmarks import runner
 
-FLOAT32, INT8, OTHERS = "float32", "int8", "float32 with other seeds"
+FLOAT32, INT8 = "float32", "int8"
 LONG, ENDS = 800, (0, 25, 100, 200, 400, 800)
 N_LONG, N_QUERIES, TOP, AT_ONCE = 8, 1000, 10, 500
-TASKS = {
-    "entities": (Tagging, "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"),
-    "parts of speech": (Tagging, "en_ewt/en_ewt-ud-dev.conllu"),
-    "sentiment": (Classification, "en_sst5/sst_train.txt"),
-}
 Layers = Sequence[np.ndarray]  # (layers, tokens, dim) of each sentence
 
 
@@ -50,9 +31,7 @@ def main(
     /,
     *,
     text: Path,
-    data: Path | None = None,
     sentences: runner.Count = 1000,
-    seeds: Sequence[runner.Count] = (1, 2, 3),
 ) -> None:
     given = runner.read(text, sentences)
     embedders = {
@@ -84,22 +63,6 @@ def main(
     lm = LanguageModel.from_pretrained(model)
     for kind, layers in ((FLOAT32, exact), (INT8, found)):
         runner.row(kind, *(f"{p:.3f}" for p in perplexities(lm, given, layers)))
-    if data:
-        print()
-        columns = "task", "score", "trained, scored on", "score", "difference", "p"
-        runner.head(*columns)
-        with tempfile.TemporaryDirectory() as folder:
-            for name, (make, train) in TASKS.items():
-                task = make(
-                    train=data / train,
-                    output=Path(folder, name),
-                    elmo=[model],
-                    limit=3000,
-                    epochs=15,
-                    patience=3,
-                )
-                for cells in scores(task, list(map(int, seeds))):
-                    runner.row(name, *cells)
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -141,51 +104,6 @@ def perplexities(
             for i in range(0, len(targets), AT_ONCE)
         ]
         yield float(np.exp(-np.mean(np.concatenate(parts))))
-
-
-def scores(task: Task, seeds: Sequence[int]) -> Iterator[list[str]]:
-    """Trains a task's models and yields a row for each way to score them."""
-    data = read_data(task)
-    examples = data.test or data.dev
-    models = {}
-    for name, arithmetic, of_name in (
-        (FLOAT32, FLOAT32, seeds),
-        (INT8, INT8, seeds),
-        (OTHERS, FLOAT32, [seed + len(seeds) for seed in seeds]),
-    ):
-        trained = dataclasses.replace(task, arithmetic=arithmetic, seeds=of_name)
-        run(trained)
-        (variant,) = trained.variants()
-        models[name] = [
-            keras.models.load_model(task.output / model_file(variant, seed))
-            for seed in of_name
-        ]
-    (model,) = task.elmo
-    texts = task.texts(examples)
-    caches = {
-        arithmetic: LayerCache(
-            Embedder(model, layers="all", arithmetic=arithmetic), texts
-        )
-        for arithmetic in (FLOAT32, INT8)
-    }
-    first = None
-    for trained, scored in (
-        (FLOAT32, FLOAT32),
-        (FLOAT32, INT8),
-        (INT8, INT8),
-        (OTHERS, FLOAT32),
-    ):
-        statistics = [
-            task.evaluate(model, examples, caches[scored]) for model in models[trained]
-        ]
-        mean = np.mean([task.first_score(of_model) for of_model in statistics])
-        cells = [f"{trained}, {scored}", f"{100 * mean:.2f}"]
-        if first is None:
-            first = statistics
-        else:
-            test = paired_test(first, statistics, task.first_score)
-            cells += [f"{100 * test.difference:+.2f}", f"{test.p:.3f}"]
-        yield [next(iter(task.scores(statistics[0]))), *cells]
 
 
 if __name__ == "__main__":
