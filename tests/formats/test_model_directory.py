@@ -1,4 +1,4 @@
-"""Model directories and zips."""
+"""Model directories and zips: their weights, their mix, and the files that are theirs."""
 
 import json
 import tarfile
@@ -11,6 +11,9 @@ import pytest
 from elmo_keras import Elmo
 from elmo_keras.elmo import model_digest
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
+from elmo_keras.formats.model_parts import PARTS, parts_of_model
+from elmo_keras.layers import ScalarMix
+from elmo_keras.training.report import CARD, CURVES
 from tests.formats.conftest import VOCABULARY, assert_same, contents, zipped
 from tests.support.models import randomize
 
@@ -109,3 +112,64 @@ def test_a_failed_save_leaves_the_model_that_was_there(bilm, directory, monkeypa
     with pytest.raises(OSError, match="no space left"):
         save_model(directory, randomize(bilm, seed=1), VOCABULARY)
     assert {p: p.read_bytes() for p in directory.rglob("*.*")} == before
+
+
+def test_a_mix_is_kept_bit_for_bit_beside_the_same_files(bilm, directory):
+    mix = ScalarMix(mix=[0.1, -2.3, 7.0], gamma=0.7)
+    mix.build([(None, None, 5)] * 3)
+    plain = contents(directory)
+    options = {"n_train_tokens": 3}
+    save_model(directory, bilm, VOCABULARY, mix=mix, options=options)
+    kept = contents(directory)
+    assert kept.keys() - plain.keys() == {"mix.json"} and plain.items() <= kept.items()
+    for path in directory, zipped(directory.with_name("m.zip"), kept):
+        [read] = Elmo.from_pretrained(path).mixes
+        assert_same([read.scalars, read.gamma], [mix.scalars, mix.gamma])
+    new = Elmo.from_pretrained(directory, mix=[0, 0, 0]).mixes[0]
+    assert not np.any(new.scalars) and float(new.gamma) == 1
+    for content, message in [
+        ('{"scalars": [1, 2, 3]}', "a finite `gamma`"),
+        ("[]", "a JSON object"),
+        ("{", "JSON"),
+        ('{"scalars": [1, 2], "gamma": 1}', "3 finite `scalars`"),
+        ('{"scalars": [1, 2, "3"], "gamma": 1}', "3 finite `scalars`"),
+        ('{"scalars": [1, 2, true], "gamma": 1}', "3 finite `scalars`"),
+        ('{"scalars": [1, 2, NaN], "gamma": 1}', "3 finite `scalars`"),
+        ('{"scalars": [1, 2, 3], "gamma": 1e39}', "a finite `gamma`"),
+    ]:
+        (directory / "mix.json").write_text(content)
+        with pytest.raises(ValueError, match=f"mix.json should hold .*{message}"):
+            Elmo.from_pretrained(directory)
+    save_model(directory, bilm, VOCABULARY)  # of weights without it
+    assert find_model(directory).mix is None
+    with pytest.raises(ValueError, match="layers='mix'`. Received: 'average'"):
+        save_model(directory / "other", bilm, mix=ScalarMix("average"))
+    assert not (directory / "other").exists()
+
+
+THEIRS = "checkpoint elmo_options.json elmo_weights.hdf5 model.ckpt-7.data-00000-of-1"
+THEIRS += " model.ckpt-7.index vocab.txt"
+PREFIX = "[m].data-0 [m].index options.json vocab.txt"
+
+
+@pytest.mark.parametrize(
+    ("files", "model", "expected"),
+    [
+        ("options.json weights.hdf5 vectors.hdf5 results.json", "", " ".join(PARTS)),
+        (f"{THEIRS} results.json baseline-1.keras text.npy tag/x.hdf5", "", THEIRS),
+        ("m.zip wrong.npy options.json", "m.zip", "m.zip"),
+        ("m.zip wrong.npy options.json", "wrong", "wrong"),
+        (f"{PREFIX} m.zip m.index", "[m]", PREFIX),
+    ],
+)
+def test_the_files_of_a_model_which_no_output_replaces(
+    tmp_path, files, model, expected
+):
+    assert {CARD, CURVES} <= {*PARTS}
+    for name in files.split():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    parts = parts_of_model(str(tmp_path / model))
+    assert sorted(str(p.relative_to(tmp_path)) for p in parts) == sorted(
+        expected.split()
+    )
