@@ -24,7 +24,6 @@ MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
 FREE_BYTES, MAX_RATIO = 2**26, 30
 _COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
-_ENCRYPTED = 1  # flag of a zip's member
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 _BLOCK = 2**20  # bytes that are read together, such as the header of a tar
 # Patterns of the files that only the folder of a model holds.
@@ -153,8 +152,6 @@ def _members_of_zip(path):
 
 
 def _open_in_zip(file, member):
-    if member.flag_bits & _ENCRYPTED:
-        raise ValueError("It is encrypted: unpack the archive by its password.")
     if member.compress_type not in _COMPRESSIONS:
         raise ValueError("Its compression should be deflate, bzip2 or none.")
     return file.open(member)

@@ -7,6 +7,7 @@ import io
 import os
 import tarfile
 import tracemalloc
+import warnings
 import zipfile
 
 import pytest
@@ -15,15 +16,6 @@ from elmo_keras.formats.archives import FREE_BYTES, read_archive
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.util.files import only_process
 from tests.formats.conftest import contents, tarred, zipped
-
-
-def patched(path, offsets, value):
-    """Changes a field in the local header and in the central directory of a zip."""
-    content = bytearray(path.read_bytes())
-    for signature, offset in zip((b"PK\3\4", b"PK\1\2"), offsets):
-        start = content.rindex(signature) + offset
-        content[start : start + len(value)] = value
-    path.write_bytes(content)
 
 
 def refused(path, message):
@@ -87,7 +79,7 @@ def test_errors_name_the_archive_and_its_file(directory, tmp_path):
 @pytest.mark.parametrize(
     ("offsets", "value", "message"),
     [
-        ((6, 8), b"\1", "It is encrypted: unpack the archive"),
+        ((6, 8), b"\1", "File .* is encrypted, password req"),
         *(((8, 10), bytes([m]), "Its compression should be") for m in (14, 95, 200)),
         ((22, 24), (100).to_bytes(4, "little"), "Bad CRC-32"),  # more than declared
         ((26, 28), (50_000).to_bytes(2, "little"), "File name in directory.{,480}$"),
@@ -95,59 +87,51 @@ def test_errors_name_the_archive_and_its_file(directory, tmp_path):
 )
 def test_a_file_of_an_unusual_kind_is_refused(tmp_path, offsets, value, message):
     path = zipped(tmp_path / "m.zip", {"a": bytes(60_000)})
-    patched(path, offsets, value)
+    content = bytearray(path.read_bytes())
+    # Of the field in the local header and in the central directory.
+    for signature, offset in zip((b"PK\3\4", b"PK\1\2"), offsets):
+        start = content.rindex(signature) + offset
+        content[start : start + len(value)] = value
+    path.write_bytes(content)
     refused(path, f"^a in .*m.zip can't be read. {message}")
 
 
-def tar(path, names, **options):
-    """Writes a tar of empty files, and returns its path."""
-    with tarfile.open(path, "w", **options) as archive:
-        for name in names:
-            archive.addfile(tarfile.TarInfo(name))
-    return path
+OUTSIDE = "../a", "/etc/a", "b/../../a", "C:a", "b\\..\\..\\a"
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        *(
-            ([name], "lies outside of it")
-            for name in ("../a", "/etc/a", "b/../../a", "C:a", "b\\..\\..\\a")
-        ),
-        (map(str, range(22)), "more than 20 files"),
+        *(([name], "lies outside of it") for name in OUTSIDE),
+        ([str(i) for i in range(22)], "more than 20 files"),
         (["x" * 2**21], "It has a header that is too long"),
+        (["twice", "twice"], "two files of one name"),
     ],
 )
 def test_names_that_are_no_files_of_a_model_are_refused(
     tmp_path, monkeypatch, names, message
 ):
     monkeypatch.setattr("elmo_keras.formats.archives.MAX_MEMBERS", 20)
-    names = list(names)
-    refused(
-        tar(tmp_path / "m.tar", names, format=tarfile.PAX_FORMAT), f"m.tar .*{message}"
-    )
+    with tarfile.open(tmp_path / "m.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        for name in names:
+            archive.addfile(tarfile.TarInfo(name))
+    refused(tmp_path / "m.tar", f"m.tar .*{message}")
     if len(names[0]) < 2**16:
-        refused(zipped(tmp_path / "m.zip", dict.fromkeys(names, b"")), message)
+        with (
+            warnings.catch_warnings(action="ignore"),  # of a name twice
+            zipfile.ZipFile(tmp_path / "m.zip", "w") as archive,
+        ):
+            for name in names:
+                archive.writestr(name, b"")
+        refused(tmp_path / "m.zip", f"m.zip .*{message}")
 
 
-def test_links_are_left_out_and_files_of_one_name_refused(tmp_path):
-    path = tmp_path / "m.tar"
+def test_links_are_left_out(tmp_path):
     link = tarfile.TarInfo("vocab.txt")
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-    with tarfile.open(path, "w") as archive:
+    with tarfile.open(tmp_path / "m.tar", "w") as archive:
         archive.addfile(link)
-    assert not [*read_archive(path)]
-    with tarfile.open(path, "a") as archive:
-        for _ in range(2):
-            archive.addfile(tarfile.TarInfo("twice"))
-    refused(path, "m.tar .*two files of one name")
-    zipped(tmp_path / "m.zip", {"a": b"1"})
-    with (
-        pytest.warns(UserWarning, match="Duplicate"),
-        zipfile.ZipFile(tmp_path / "m.zip", "a") as archive,
-    ):
-        archive.writestr("a", b"2")
-    refused(tmp_path / "m.zip", "m.zip .*two files of one name")
+    assert not [*read_archive(tmp_path / "m.tar")]
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])
