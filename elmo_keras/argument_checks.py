@@ -35,14 +35,8 @@ def check_clips(**values: Any) -> None:
     )
 
 
-def check_choices(choices: Sequence[str | None], **values: Any) -> None:
+def check_choices(choices: Sequence[Any], **values: Any) -> None:
     _check(values, lambda v: v in choices, f"one of {choices}")
-
-
-def check_flags(**values: Any) -> None:
-    """Refuses what is neither True nor False, such as a string."""
-    types = bool, np.bool_, Integral
-    _check(values, lambda v: isinstance(v, types) and v in (0, 1), "True or False")
 
 
 def check_names(**values: Any) -> None:

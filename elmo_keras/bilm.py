@@ -8,7 +8,6 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.argument_checks import check_flags
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
@@ -70,7 +69,6 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         **kwargs,
     ):
         check_process()
-        check_flags(return_state=return_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         config = ElmoConfig.of(config)

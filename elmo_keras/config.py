@@ -1,25 +1,116 @@
-"""The configuration of a biLM."""
+"""The configuration of a biLM, and the published `options.json` that holds it."""
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from elmo_keras.argument_checks import (
     check_choices,
     check_clips,
     check_counts,
-    check_flags,
     is_count,
 )
-from elmo_keras.published_options import field_values, options_of
-from elmo_keras.token_dictionary import TokenDictionary
 from elmo_keras.util.command import shortened
+from elmo_keras.util.files import whole_file
 
 # Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
 _MAX_SIZE, _MAX_CHARACTERS, _MAX_GROUPS, _MAX_LAYERS = 2**16, 2**12, 100, 100
 
 # Of the published models.
 _FILTERS = (1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)
+
+# Keys of a dictionary that stand for no character of a word, and for no word.
+CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
+UNKNOWN_WORD = "<oov>"
+
+# Field of `ElmoConfig` → where the published options.json keeps it.
+_PUBLISHED_KEYS = {
+    "units": ("lstm", "dim"),
+    "projection_dim": ("lstm", "projection_dim"),
+    "n_layers": ("lstm", "n_layers"),
+    "cell_clip": ("lstm", "cell_clip"),
+    "proj_clip": ("lstm", "proj_clip"),
+    "use_skip_connections": ("lstm", "use_skip_connections"),
+    "filters": ("char_cnn", "filters"),
+    "n_highway": ("char_cnn", "n_highway"),
+    "activation": ("char_cnn", "activation"),
+    "char_embedding_dim": ("char_cnn", "embedding", "dim"),
+    "max_characters_per_token": ("char_cnn", "max_characters_per_token"),
+}
+# Not published: how this package turns words into characters. Readers of the
+# published format ignore sections that they don't know.
+_OWN_KEYS = {
+    "unicode_normalization": ("elmo_keras", "unicode_normalization"),
+    "cut_at": ("elmo_keras", "cut_at"),
+    "word_embedding_dim": ("elmo_keras", "word_embedding_dim"),
+}
+_KEYS = _PUBLISHED_KEYS | _OWN_KEYS
+
+# bilm-tf and AllenNLP require 262 at prediction (the 261 of training and the id 0
+# of masked positions); a file written by training says 261.
+_N_CHARACTERS = ("char_cnn", "n_characters")
+
+# What identifies the files of a dictionary, which are beside the options.
+_DICTIONARY = ("elmo_keras", "dictionary_sha256")
+
+MAX_OPTIONS = 2**20  # bytes of an options.json
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenDictionary:
+    """The characters and words that a model of ELMoForManyLangs knows.
+
+    Each has one key on a line; line i, counted from 0, is the key of id i. The line of
+    an id without a key is empty. Among the characters, which are Unicode, are the marks
+    of `CHARACTER_MARKS`, among the words is `<oov>`; either may be empty, but not both.
+
+    Raises:
+        ValueError: a mark is missing, or a key occurs twice.
+    """
+
+    characters: str = dataclasses.field(repr=False)
+    words: str = dataclasses.field(default="", repr=False)
+
+    def __post_init__(self):
+        if self.characters or not self.words:
+            _check_keys("characters", self.characters, CHARACTER_MARKS)
+        if self.words:
+            _check_keys("words", self.words, (UNKNOWN_WORD,))
+
+    @property
+    def n_characters(self) -> int:
+        """Number of ids of characters, 0 for a model of words only."""
+        return self.characters.count("\n") + bool(self.characters)
+
+    @property
+    def n_words(self) -> int:
+        """Number of ids of words, 0 for a model of characters only."""
+        return self.words.count("\n") + bool(self.words)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the keys."""
+        digest = hashlib.sha256(self.characters.encode())
+        digest.update(b"\n\n" + self.words.encode())
+        return digest.hexdigest()
+
+
+def _check_keys(field, text, marks):
+    keys = [key for key in text.split("\n") if key]
+    missing = sorted(set(marks) - set(keys))
+    if missing:
+        raise ValueError(
+            f"The dictionary of {field} should hold {' '.join(marks)}. Missing: "
+            f"{' '.join(missing)}"
+        )
+    if len(set(keys)) != len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(
+            f"The dictionary of {field} should hold each key once. Twice: {twice!r}"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +185,7 @@ class ElmoConfig:
         check_choices((None, "NFC"), unicode_normalization=self.unicode_normalization)
         check_choices(("byte", "character"), cut_at=self.cut_at)
         check_clips(cell_clip=self.cell_clip, proj_clip=self.proj_clip)
-        check_flags(use_skip_connections=self.use_skip_connections)
+        check_choices((True, False), use_skip_connections=self.use_skip_connections)
         has_words = self.dictionary is not None and self.dictionary.words
         least, most = (1, _MAX_CHARACTERS) if has_words else (0, 0)
         check_counts(least, most, word_embedding_dim=self.word_embedding_dim)
@@ -211,16 +302,45 @@ class ElmoConfig:
             ValueError: a key is missing or a value is out of range, or the dictionary
                 is missing or not that of the options.
         """
-        return cls(**field_values(options, dictionary), dictionary=dictionary)
+        _check_characters(options, dictionary)
+        # In a published file a missing key means "none", not the default.
+        fields = {
+            "n_layers": 1,
+            "n_highway": 0,
+            "cell_clip": None,
+            "proj_clip": None,
+            "use_skip_connections": False,
+        }
+        for field, path in _KEYS.items():
+            value = _lookup(options, path)
+            if value is not None:
+                fields[field] = value
+            elif field in ("units", "projection_dim", "filters"):
+                raise ValueError(
+                    f"The options lack `{'.'.join(path)}`. Received: "
+                    f"{shortened(options)}"
+                )
+        return cls(**fields, dictionary=dictionary)
 
     def to_options(self) -> dict[str, Any]:
         """The content of this configuration's `options.json`, with the published keys.
 
         `n_characters` is 262, which bilm-tf and AllenNLP require at prediction, or the
-        size of the dictionary.
+        size of the dictionary. Fields of this package are there where they differ from
+        the defaults.
         """
+        options: dict[str, Any] = {}
+        fields = dataclasses.asdict(self)
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        return options_of(self.to_dict(), defaults, self.dictionary)
+        for field, path in _KEYS.items():
+            if field in _PUBLISHED_KEYS or fields[field] != defaults[field]:
+                _insert(options, path, fields[field])
+        if self.dictionary is None:
+            _insert(options, _N_CHARACTERS, 262)
+        else:
+            _insert(options, _N_CHARACTERS, self.dictionary.n_characters)
+            _insert(options, _DICTIONARY, self.dictionary.digest)
+        return options
 
 
 def _pairs(filters):
@@ -242,3 +362,55 @@ PRESETS = {
         7, 5, ((1, 2), (2, 3), (3, 4)), char_embedding_dim=3, max_characters_per_token=9
     ),
 }
+
+
+def read_options(path: str | Path) -> dict[str, Any]:
+    content = whole_file(path, MAX_OPTIONS)
+    try:
+        options = json.loads(content.decode())
+    except RecursionError as error:
+        raise ValueError(f"{path} should hold JSON. It is nested too deep.") from error
+    except ValueError as error:
+        raise ValueError(f"{path} should hold JSON. {error}") from error
+    if not isinstance(options, dict):
+        raise ValueError(
+            f"{path} should hold a JSON object. Received: {shortened(options)}"
+        )
+    return options
+
+
+def has_dictionary(options: Mapping[str, Any]) -> bool:
+    return _lookup(options, _DICTIONARY) is not None
+
+
+def has_characters(options: Mapping[str, Any]) -> bool:
+    return _lookup(options, _N_CHARACTERS) != 0
+
+
+def _check_characters(options, dictionary):
+    """Refuses options of other characters than bytes or those of the dictionary."""
+    n_characters = _lookup(options, _N_CHARACTERS)
+    digest = _lookup(options, _DICTIONARY)
+    if digest != (dictionary and dictionary.digest):
+        raise ValueError(
+            "The options should come with the dictionary of characters and words that "
+            f"the model was trained with, of SHA-256 {shortened(digest)}. Received: "
+            f"{dictionary and dictionary.digest}. Put its files back."
+        )
+    if dictionary is None and n_characters not in (261, 262, None):
+        raise ValueError(
+            "`char_cnn.n_characters` should be 261 (training) or 262 "
+            f"(prediction). Received: {shortened(n_characters)}"
+        )
+
+
+def _lookup(options, path):
+    for key in path:
+        options = options.get(key) if isinstance(options, Mapping) else None
+    return options
+
+
+def _insert(options, path, value):
+    for key in path[:-1]:
+        options = options.setdefault(key, {})
+    options[path[-1]] = value

@@ -10,7 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
+from elmo_keras.argument_checks import check_counts, check_numbers
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import find_model
@@ -103,10 +103,6 @@ class Elmo(keras.layers.Layer):
         check_counts(1, 100, num_representations=num_representations)
         check_numbers(0, 1, dropout=dropout)
         check_numbers(0, l2=l2)
-        check_flags(
-            trainable_bilm=trainable_bilm,
-            keep_sentence_boundaries=keep_sentence_boundaries,
-        )
         of_mix = mix is not None or gamma != 1 or l2 or layer_norm
         if layers == "all" and (of_mix or num_representations != 1):
             raise ValueError(

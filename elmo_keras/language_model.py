@@ -17,7 +17,6 @@ from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.length_batches import balanced_batches, in_order
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.util.command import shortened
 
 DIRECTIONS = "both", "forward", "backward"
 CHUNK_BATCHES = 8  # how many batches of sentences are sorted by length together
@@ -303,14 +302,6 @@ class LanguageModel:
 
 def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
     """Raises an error if a model can't predict the words of a vocabulary."""
-    for name, value, kind in (
-        ("bilm", bilm, BidirectionalLanguageModel),
-        ("vocabulary", vocabulary, Vocabulary),
-    ):
-        if not isinstance(value, kind):
-            raise TypeError(
-                f"`{name}` should be a {kind.__name__}. Received: {shortened(value)}"
-            )
     if bilm.vocabulary_size != len(vocabulary):
         raise ValueError(
             f"`bilm` should have a softmax over the {len(vocabulary)} words of the "

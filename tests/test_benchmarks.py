@@ -18,11 +18,9 @@ from tests.benchmarks import (
     growth,
     limits,
     runner,
-    search,
     tasks,
-    training,
 )
-from tests.benchmarks.embedding import needed, of_position, of_word
+from tests.benchmarks.embedding import needed
 
 
 @pytest.mark.parametrize(
@@ -37,16 +35,6 @@ def test_too_little_text_is_refused_before_anything_runs(benchmark, tmp_path):
         benchmark(text=text)
 
 
-def test_too_few_words_or_vectors_are_refused(tmp_path):
-    text, vectors = tmp_path / "text.txt", tmp_path / "few.npy"
-    text.write_text("one sentence\n", encoding="utf-8")
-    np.save(vectors, np.ones((9, 2), "float32"))
-    with pytest.raises(ValueError, match="more than 8192 different words"):
-        training.main(text=text)
-    with pytest.raises(ValueError, match="has 9 vectors: too few"):
-        search.main(vectors)
-
-
 def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
     (tmp_path / "workers").mkdir()
     (tmp_path / "workers" / "ours.py").write_text(
@@ -58,10 +46,6 @@ def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
         assert worker.ask("embed", batches=[[1]]) == ["embed", {"batches": [[1]]}]
         with pytest.raises(RuntimeError, match="ours ended before it .*\nno more"):
             worker.ask("embed", batches=[[1]])
-
-
-def test_ratios_compare_values_of_the_same_round():
-    assert runner.ratio([2.0, 30.0, 4.0], [1.0, 10.0, 8.0]) == "2.00"
 
 
 def test_real_tokens_are_counted(tmp_path, monkeypatch):
@@ -91,12 +75,6 @@ def test_the_parts_of_a_step_are_those_of_the_layer():
     assert [*times] == [*limits.PARTS, "step"] and min(times.values()) > 0
 
 
-def test_the_arithmetic_of_the_original_model_is_the_published_one():
-    config = ElmoConfig.preset("original")
-    assert of_position(config) == 150_994_944
-    assert of_word(config, "w" * 60) == pytest.approx(54e6, rel=0.1)
-
-
 def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
     config = ElmoConfig(7, 5, ((1, 2), (3, 4)), char_embedding_dim=2)
     of_lstm = 2 * 2 * 2 * (10 * 28 + 7 * 5)  # two layers, two directions
@@ -105,21 +83,6 @@ def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
     words = [3, 4, 3, 3]  # characters with begin and end: "a", "bc", <S> and </S>
     expected = 5 * of_lstm + sum(n * per_window + for_each_word for n in words)
     assert needed(config, [["a", "bc"], ["a"]]) == expected
-
-
-def test_no_window_ends_after_the_longest_word():
-    config = ElmoConfig(7, 5, ((3, 4),), n_highway=0, max_characters_per_token=9)
-    longest, longer = of_word(config, "abcdefg"), of_word(config, "abcdefghij")
-    assert longest == longer == 2 * (7 * 3 * 16 * 4 + 4 * 5)
-
-
-def test_the_largest_difference_and_the_lowest_cosine_are_reported():
-    expected = np.ones((2, 3, 5))
-    vectors = expected.copy()
-    vectors[1, 2, 0] = -1.0
-    assert embedding.difference(vectors, expected) == "2.0e+00 of 1.0"
-    cosines = embedding.cosines(vectors, expected)
-    assert cosines == "1.000000 (1.000000), 0.866667 (0.600000)"
 
 
 def test_the_best_spans_are_scored_with_and_without_learned_endings(tmp_path, capsys):

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.config import PRESETS
-from elmo_keras.published_options import read_options
+from elmo_keras.config import PRESETS, read_options
 
 PARAMETERS = {"small": 13_593_296, "medium": 28_027_728, "original": 93_600_848}
 
@@ -66,7 +65,7 @@ def test_a_missing_key_of_a_published_file_means_none(config):
         (("char_cnn", "filters"), [[1, 2.5]], "pairs of .width, count. above 0"),
         (("char_cnn", "filters"), [[1]], "pairs of .width, count.. Received"),
         (("lstm", "cell_clip"), "3", "`cell_clip` should be None or above 0"),
-        (("lstm", "use_skip_connections"), "false", "should be True or False"),
+        (("lstm", "use_skip_connections"), "false", "one of .True, False."),
         (("lstm", "dim"), 10**9, "`units` .* to 65536. Received: 1000000000"),
         (("lstm", "n_layers"), 10**5, "`n_layers` should be .* to 100"),
         (("lstm", "projection_dim"), math.nan, "`projection_dim` .* Received: nan"),

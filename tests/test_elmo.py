@@ -182,11 +182,6 @@ def test_other_inputs_are_refused(config, inputs, message):
             call(inputs)
 
 
-def test_spaces_in_tokens_are_characters(elmo):
-    assert elmo([["a b"]]).shape == (1, 1, 10)
-    assert np.any(elmo([["a b"]]) != elmo([["a", "b"]])[:, :1])
-
-
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 9)])
 def test_a_sequential_model_without_an_input_names_the_remedy(config, shape):
     model = keras.Sequential([Elmo(config), keras.layers.Dense(3)])
@@ -322,15 +317,6 @@ def test_tensorflow_can_be_told_to_compute_without_the_graph(config, eagerly):
     for _ in range(2):
         elmo(WORDS)
     assert eager == [True, True]
-
-
-@pytest.mark.parametrize("trained", ["call", "layer"])
-def test_what_is_trained_has_gradients(config, trained):
-    elmo = elmo_layer(config, trainable_bilm=trained == "layer")
-    with tf.GradientTape() as tape:
-        score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)
-    weights = elmo.trainable_weights
-    assert all(gradient is not None for gradient in tape.gradient(score, weights))
 
 
 OF_DICTIONARY = [["a", "naïve", "한국어", "🙂"], ["word", "unknown"]]

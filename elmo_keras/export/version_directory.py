@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Elmo
+from elmo_keras.config import read_options
 from elmo_keras.elmo import model_digest
 from elmo_keras.export.saved_model import make_saved_model
 from elmo_keras.export.sentences import INPUT_NAMES
@@ -26,7 +27,6 @@ from elmo_keras.export.version_paths import (
     archive_path,
     new_version,
 )
-from elmo_keras.published_options import read_options
 from elmo_keras.util.files import installed_version, replacing
 
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.config import ElmoConfig
+from elmo_keras.config import (
+    ElmoConfig,
+    TokenDictionary,
+    has_characters,
+    has_dictionary,
+    read_options,
+)
 from elmo_keras.formats.archives import is_archive, unpack
 from elmo_keras.formats.checkpoints import read_checkpoint
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
@@ -38,9 +44,7 @@ from elmo_keras.hub.catalogue import (
 )
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.published_options import has_characters, has_dictionary, read_options
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.token_dictionary import TokenDictionary
 from elmo_keras.util.command import shortened
 from elmo_keras.util.files import replacing
 

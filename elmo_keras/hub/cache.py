@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from elmo_keras.config import MAX_OPTIONS
 from elmo_keras.hub.catalogue import HUB, is_address, published_model
-from elmo_keras.published_options import MAX_OPTIONS
 from elmo_keras.util.files import only_process
 
 CACHE = "ELMO_KERAS_CACHE"

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
+from elmo_keras.argument_checks import check_counts, check_numbers
 from elmo_keras.layers.packing import over_real_tokens, pack_sentences
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 
@@ -60,11 +60,6 @@ class StackedLSTM(keras.layers.Layer):
     ):
         check_counts(1, 100, n_layers=n_layers)
         check_numbers(0, 1, dropout=dropout)
-        check_flags(
-            use_skip_connections=use_skip_connections,
-            reverse=reverse,
-            return_state=return_state,
-        )
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.n_layers = n_layers
@@ -114,30 +109,30 @@ class StackedLSTM(keras.layers.Layer):
 
     def call_packed(self, x, sizes, state, *, training=False, seed=None):
         """Outputs and states of packed tokens; `seed` determines the dropout."""
-        outputs, last = [], []
-        for i, lstm in enumerate(self.lstms):
-            x = self._drop(x, i, training, seed)
-            y, layer_state = lstm.call_packed(x, sizes, state[i], training=training)
-            x = self._skip(x, y, i)
-            outputs.append(x)
-            last.append(layer_state)
-        outputs[-1] = self._drop(x, self.n_layers, training, seed)
-        return outputs, last
+        calls = [
+            functools.partial(lstm.call_packed, sizes=sizes, training=training)
+            for lstm in self.lstms
+        ]
+        return self._through_layers(calls, x, state, training, seed)
 
     def call_rows(self, x, continuing, state, *, seed=None):
         """As `call_packed`, for rows with a token at every step, in training."""
-        outputs, last = [], []
-        for i, lstm in enumerate(self.lstms):
-            x = self._drop(x, i, True, seed)
-            y, layer_state = lstm.call_rows(x, continuing, state[i])
-            x = self._skip(x, y, i)
-            outputs.append(x)
-            last.append(layer_state)
-        outputs[-1] = self._drop(x, self.n_layers, True, seed)
-        return outputs, last
+        calls = [
+            functools.partial(lstm.call_rows, continuing=continuing)
+            for lstm in self.lstms
+        ]
+        return self._through_layers(calls, x, state, True, seed)
 
-    def _skip(self, x, y, layer):
-        return x + y if self.use_skip_connections and layer > 0 else y
+    def _through_layers(self, calls, x, states, training, seed):
+        outputs, last = [], []
+        for i, (call, state) in enumerate(zip(calls, states)):
+            x = self._drop(x, i, training, seed)
+            y, state = call(x, state=state)
+            x = x + y if self.use_skip_connections and i > 0 else y
+            outputs.append(x)
+            last.append(state)
+        outputs[-1] = self._drop(x, self.n_layers, training, seed)
+        return outputs, last
 
     def _drop(self, x, index: int, training, seed):
         if seed is None or not training:
@@ -217,7 +212,6 @@ class BidirectionalLSTM(keras.layers.Layer):
         return_state: bool = False,
         **kwargs,
     ):
-        check_flags(return_state=return_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.return_state = return_state

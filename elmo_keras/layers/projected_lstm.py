@@ -9,7 +9,6 @@ from elmo_keras.argument_checks import (
     MAX_FLOAT,
     check_clips,
     check_counts,
-    check_flags,
     check_numbers,
 )
 from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
@@ -77,7 +76,6 @@ class ProjectedLSTM(keras.layers.Layer):
         check_counts(units=units, projection_dim=projection_dim)
         check_clips(cell_clip=cell_clip, proj_clip=proj_clip)
         check_numbers(-MAX_FLOAT, forget_bias=forget_bias)
-        check_flags(reverse=reverse, return_state=return_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.units = units

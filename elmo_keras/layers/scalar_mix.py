@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from elmo_keras.argument_checks import check_finite, check_flags
+from elmo_keras.argument_checks import check_finite
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -77,7 +77,6 @@ class ScalarMix(keras.layers.Layer):
         if mix is not None:
             check_finite("`mix`", mix, 1)
             mix = [float(weight) for weight in mix]
-        check_flags(layer_norm=layer_norm)
         super().__init__(**kwargs)
         self.supports_masking = True
         self.layer_choice = layers

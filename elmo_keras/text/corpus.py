@@ -129,15 +129,6 @@ class Corpus:
             counts += np.bincount(tokens, minlength=len(counts))
         return counts
 
-    def every(self, n: int, first: int) -> "Corpus":
-        """Every n-th sentence from sentence `first` on: the share of one of n workers."""
-        if n == 1:
-            return self
-        parts = [self.sentence(i) for i in range(first, len(self), n)]
-        tokens = np.concatenate([np.zeros(0, np.int32), *parts])
-        ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-        return Corpus(self.words, tokens, ends, f"{self.digest} {first}/{n}")
-
 
 def _write_ids(
     sentences: Iterable[Sequence[str]], tokens: BinaryIO, ends: BinaryIO

@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.config import ElmoConfig
+from elmo_keras.config import UNKNOWN_WORD, ElmoConfig, TokenDictionary
 from elmo_keras.text.string_search import StringSearch
 from elmo_keras.text.word_ids import DICTIONARY_BOUNDARIES, index_keys
-from elmo_keras.token_dictionary import UNKNOWN_WORD, TokenDictionary
 
 
 def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:

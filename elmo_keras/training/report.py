@@ -9,7 +9,6 @@ import numpy as np
 
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.hub.catalogue import CARD, CURVES
-from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.options import Limits, TextData
 from elmo_keras.training.progress import Progress
@@ -19,7 +18,6 @@ from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.files import installed_version
 from elmo_keras.util.markdown_table import markdown_table
 
-MANY_UNKNOWN = 0.5  # share of the training text
 PACKAGES = "elmo-keras", "tensorflow", "keras", "numpy"
 FINE, COARSE = 400, 40  # points of the two curves of the loss
 
@@ -41,17 +39,6 @@ def describe_inputs(inputs: Inputs, streams: Streams) -> str:
             "Softmax: a new one, as with --new-softmax. The model to start from has none "
             "over this vocabulary."
         )
-    return "\n".join([*lines, *find_problems(train, streams)])
-
-
-def find_problems(text: TextStatistics, streams: Streams) -> list[str]:
-    """Lines about what is allowed, but hardly intended, in the training text."""
-    lines = []
-    if text.unknown > MANY_UNKNOWN:
-        lines.append(
-            f"Warning: {text.unknown:.0%} of the training text is <UNK>, which is easy "
-            "to predict: the perplexity will look better than the model is."
-        )
     n_predictions, rows = streams.corpus.n_predictions, streams.n_rows
     if rows * streams.unroll_steps > n_predictions:
         lines.append(
@@ -59,7 +46,7 @@ def find_problems(text: TextStatistics, streams: Streams) -> list[str]:
             f"larger than the training text, which has {n_predictions:,} tokens and "
             "sentence ends: part of each batch is empty. Give a lower --batch-size."
         )
-    return lines
+    return "\n".join(lines)
 
 
 def describe_resumption(progress: Progress, limits: Limits, checkpoint: Path) -> str:

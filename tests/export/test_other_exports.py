@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from elmo_keras.config import TokenDictionary
 from elmo_keras.export.version_directory import export_elmo
-from elmo_keras.token_dictionary import TokenDictionary
 from tests.support.cpp_program import values_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config
 from tests.support.exported import SENTENCES, elmo_layer, expected, padded, session_of

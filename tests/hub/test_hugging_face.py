@@ -8,8 +8,8 @@ import pytest
 from huggingface_hub import ModelCard, constants
 
 from elmo_keras import find_model, push_to_hub
+from elmo_keras.config import MAX_OPTIONS
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.published_options import MAX_OPTIONS
 from tests.support.commands import command
 from tests.support.file_server import serving, status
 from tests.support.hub_server import FIRST, SECOND, TOKEN, HubServer

@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from elmo_keras.config import ElmoConfig
-from elmo_keras.token_dictionary import CHARACTER_MARKS, TokenDictionary
+from elmo_keras.config import CHARACTER_MARKS, ElmoConfig, TokenDictionary
 
 CHARACTERS = ["a", "é", "b", "한", "국", *CHARACTER_MARKS, "🙂", "w", "o", "r"]
 WORDS = ["word", "<bos>", "<oov>", "a", "한국어", "", "<eos>", "naïve", "abababa", "🙂"]

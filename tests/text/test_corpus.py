@@ -79,17 +79,7 @@ def test_the_digest_is_that_of_the_sentences():
         Corpus.from_sentences([["a"], ["b"]]).digest,
         Corpus.from_sentences([["a", "b"]]).digest,
     ]
-    digests += [CORPUS.every(2, first).digest for first in range(2)]
     assert len(set(digests)) == len(digests)
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 7])
-def test_workers_share_the_sentences(n):
-    for first in range(n):
-        part = CORPUS.every(n, first)
-        assert [*part.sentences()] == SENTENCES[first::n]
-        assert part.words == CORPUS.words
-        assert part.ends.dtype == np.int64 and part.tokens.dtype == np.int32
 
 
 @pytest.mark.parametrize("at_once", [2, 2**20])

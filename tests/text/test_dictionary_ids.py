@@ -8,11 +8,10 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_keras.config import ElmoConfig
+from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.text import string_search
 from elmo_keras.text.characters import characters_of_words, words_cut
 from elmo_keras.text.word_ids import boundary_tokens
-from elmo_keras.token_dictionary import TokenDictionary
 from tests.support.dictionaries import CHARACTERS, DICTIONARY, WORDS, dictionary_config
 
 CONFIG = dictionary_config()

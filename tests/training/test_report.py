@@ -1,21 +1,18 @@
 """What a run records and reports: losses, perplexities, curves and warnings."""
 
 import re
-import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
-from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.report import (
     describe_result,
     describe_resumption,
     draw_curves,
-    find_problems,
 )
 
 ZERO = [(0, 2.0, 2.0), (10, 9.0, 4.0), (20, 3.0, 11.0), (30, 2.0, 32.0)]
@@ -97,26 +94,6 @@ def test_a_finished_run_names_every_limit_it_has_reached():
         "Training is finished: checkpoint-1234 has reached --epochs 2 and --steps 1000. "
         "To continue, give a higher --epochs and --steps."
     )
-
-
-@pytest.mark.parametrize(
-    ("unknown", "n_rows", "found"),
-    [
-        (0.4, 3, []),
-        (0.8, 3, ["Warning: 80% of the training text is <UNK>"]),
-        (0.4, 4, ["Warning: a batch of 4 rows of 4 tokens is larger than"]),
-    ],
-)
-def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told(
-    unknown, n_rows, found
-):
-    text = Corpus.from_sentences([list("abc"), list("adefghi")])
-    batches = types.SimpleNamespace(corpus=text, n_rows=n_rows, unroll_steps=4)
-    lines = find_problems(types.SimpleNamespace(unknown=unknown), batches)
-    for line, start in zip(lines, found, strict=True):
-        assert line.startswith(start)
-    if n_rows == 4:
-        assert "12 tokens and sentence ends" in lines[0] and "--batch-size" in lines[0]
 
 
 @pytest.mark.parametrize("n_steps", [0, 160])

@@ -192,6 +192,11 @@ def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
     assert train([*files, "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "24 sentences" in shown and "Memory of a replica: about" in shown
+    assert "Warning" not in shown
+    assert train([*files[:6], *SIZES[:3], "300", "--dry-run"]) == 0
+    assert (
+        "Warning: a batch of 300 rows of 20 tokens is larger" in capsys.readouterr().out
+    )
     assert "GFLOP" in shown and not (tmp_path / "model").exists()
     usage = type("", (), {"free": 1000})
     monkeypatch.setattr(cost.shutil, "disk_usage", lambda path: usage)

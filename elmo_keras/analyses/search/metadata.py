@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.published_options import read_options
+from elmo_keras.config import read_options
 from elmo_keras.util.files import OtherRun, check_same_run, replacing
 
 ADVICE = "--overwrite makes it anew."
