@@ -1,6 +1,7 @@
 """The command `export`."""
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,9 +13,9 @@ from elmo_keras.util.arguments import (
     Count,
     Finite,
     Index,
-    Layers,
     Mix,
     NonNegative,
+    OneLayer,
     Rate,
 )
 from elmo_keras.util.command import CommandFailed, import_tensorflow
@@ -29,35 +30,89 @@ SAVED = Parameter(group="SavedModel")
 USE = Parameter(group="Programs that use it")
 
 
+@Parameter(name="*")
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """What is exported, and for which programs.
+
+    Args:
+        arithmetic: of LiteRT's products; int8 if not given
+        layers: what is exported as `elmo`: the mix, the average, or one layer
+        mix: W0,W1,… of the layers, before the softmax
+        gamma: factor of the mix
+        layer_norm: normalise layers before the mix
+        dropout: rate on the mix, in training
+        l2: the paper's λ, in training
+        layer: name of the Elmo layer of a .keras model
+        representation: index of the mix in that layer
+        version: the next one if not given
+        archive: also write a .tar.gz, for hub.load
+        serving_files: also write files for TensorFlow Serving
+        no_warmup: write no warm-up requests
+        trainable: what a program that loads it can train
+        dtype: of the biLM
+        tokenizer: how strings are split; all but spaces need tensorflow-text
+        normalization: Unicode normal form, by tensorflow-text
+        as_dict: a call returns all outputs as a dict unless it says as_dict=False
+        input_name: of the sentences in requests; google/elmo has text
+    """
+
+    arithmetic: Literal["int8", "float32"] | None = None
+    layers: Annotated[OneLayer, MIX] = "mix"
+    mix: Annotated[Mix | None, MIX] = None
+    gamma: Annotated[Finite | None, MIX] = None
+    layer_norm: Annotated[bool, MIX] = False
+    dropout: Annotated[Rate, MIX] = 0.0
+    l2: Annotated[NonNegative, MIX] = 0.0
+    layer: Annotated[str | None, MIX] = None
+    representation: Annotated[Index, MIX] = 0
+    version: Annotated[Count | None, SAVED] = None
+    archive: Annotated[bool, SAVED] = False
+    serving_files: Annotated[bool, SAVED] = False
+    no_warmup: Annotated[bool, SAVED] = False
+    trainable: Annotated[Literal["nothing", "mix", "all"], SAVED] = "mix"
+    dtype: Annotated[Literal["float32", "bfloat16"], SAVED] = "float32"
+    tokenizer: Annotated[Literal["spaces", "whitespace", "unicode_script"], SAVED] = (
+        "spaces"
+    )
+    normalization: Annotated[Literal["NFC"] | None, SAVED] = None
+    as_dict: Annotated[bool, USE] = False
+    input_name: Annotated[Literal["sentences", "text"], USE] = "sentences"
+
+    def refuse(self, names: Iterable[str], what: str) -> None:
+        """Refuses options that are given and have no use for an export or a model."""
+        for name in names:
+            if getattr(self, name) != getattr(DEFAULTS, name):
+                option = name.replace("_", "-")
+                raise ValueError(f"--{option} is not for {what}. Leave it out.")
+
+
+DEFAULTS = Choices()
+OF_MIX = "layers", "mix", "gamma", "layer_norm"
+OF_LANGUAGE_MODEL = "trainable", "dtype", "as_dict"
+OF_TRAINING = "dropout", "l2"
+OF_SAVED_MODEL = (
+    *("version", "archive", "serving_files", "no_warmup"),
+    *("tokenizer", "normalization", "input_name"),
+    *OF_LANGUAGE_MODEL,
+    *OF_TRAINING,
+)
+UNUSED = {
+    "saved_model": ("arithmetic",),
+    "litert": OF_SAVED_MODEL,
+    "packed": (*OF_SAVED_MODEL, *OF_MIX, "layer", "representation", "arithmetic"),
+}
+
+
 def export(
     model_or_output: str,
     output: Path | None = None,
     /,
     *,
     format: Literal["saved_model", "litert", "packed"] = "saved_model",
-    arithmetic: Literal["int8", "float32"] | None = None,
     options: str | None = None,
     weights: str | None = None,
-    layers: Annotated[Layers, MIX] = "mix",
-    mix: Annotated[Mix | None, MIX] = None,
-    gamma: Annotated[Finite | None, MIX] = None,
-    layer_norm: Annotated[bool, MIX] = False,
-    dropout: Annotated[Rate | None, MIX] = None,
-    l2: Annotated[NonNegative | None, MIX] = None,
-    layer: Annotated[str | None, MIX] = None,
-    representation: Annotated[Index, MIX] = 0,
-    version: Annotated[Count | None, SAVED] = None,
-    archive: Annotated[bool, SAVED] = False,
-    serving_files: Annotated[bool, SAVED] = False,
-    warmup: Annotated[bool, SAVED, Parameter(negative="--no-warmup")] = True,
-    trainable: Annotated[Literal["nothing", "mix", "all"], SAVED] = "mix",
-    dtype: Annotated[Literal["float32", "bfloat16"], SAVED] = "float32",
-    tokenizer: Annotated[
-        Literal["spaces", "whitespace", "unicode_script"], SAVED
-    ] = "spaces",
-    normalization: Annotated[Literal["NFC"] | None, SAVED] = None,
-    as_dict: Annotated[bool, USE] = False,
-    input_name: Annotated[Literal["sentences", "text"], USE] = "sentences",
+    choices: Choices = DEFAULTS,
 ) -> None:
     """Writes a model for TensorFlow Serving, TF Hub and Keras, or for LiteRT.
 
@@ -79,181 +134,71 @@ def export(
         model_or_output: MODEL; or OUT, with --options and --weights
         output: OUT
         format: what is written
-        arithmetic: of LiteRT's products; int8 if not given
         options: published options.json, with --weights
         weights: published HDF5 weights, with --options
-        layers: what is exported as `elmo`: the mix, the average, or one layer
-        mix: W0,W1,… of the layers, before the softmax
-        gamma: factor of the mix
-        layer_norm: normalise layers before the mix
-        dropout: rate on the mix, in training
-        l2: the paper's λ, in training
-        layer: name of the Elmo layer of a .keras model
-        representation: index of the mix in that layer
-        version: the next one if not given
-        archive: also write a .tar.gz, for hub.load
-        serving_files: also write files for TensorFlow Serving
-        warmup: write warm-up requests
-        trainable: what a program that loads it can train
-        dtype: of the biLM
-        tokenizer: how strings are split; all but spaces need tensorflow-text
-        normalization: Unicode normal form, by tensorflow-text
-        as_dict: a call returns all outputs as a dict unless it says as_dict=False
-        input_name: of the sentences in requests; google/elmo has text
     """
     model = None if output is None else model_or_output
     output = output or Path(model_or_output)
-    if model is None and options is weights is None:
-        raise ValueError(
-            f"Give MODEL and OUT, such as: elmo-keras export {output} exported"
-        )
     if (model is None) != (None not in (options, weights)):
-        raise ValueError("Give either MODEL, or --options and --weights.")
-    if layers == "all":
-        raise ValueError("--layers all has no mix. Each export has all layers besides.")
-    sources = [source for source in (model, options, weights) if source]
-    parts = [part for source in sources for part in parts_of_model(source)]
-    of_language_model = {
-        "--trainable": trainable != "mix",
-        "--dtype": dtype != "float32",
-        "--as-dict": as_dict,
-    }
-    of_training = {"--dropout": dropout is not None, "--l2": l2 is not None}
-    of_saved_model = {
-        "--version": version is not None,
-        "--archive": archive,
-        "--serving-files": serving_files,
-        "--no-warmup": not warmup,
-        "--tokenizer": tokenizer != "spaces",
-        "--normalization": normalization is not None,
-        "--input-name": input_name != "sentences",
-        **of_language_model,
-        **of_training,
-    }
-    of_mix = {
-        "--layers": layers != "mix",
-        "--mix": mix is not None,
-        "--gamma": gamma is not None,
-        "--layer-norm": layer_norm,
-    }
-    of_keras_model = {"--layer": layer is not None}
-    of_litert = {"--arithmetic": arithmetic is not None}
-    if format == "saved_model":
-        refuse(of_litert, "--format saved_model")
-    elif format == "litert":
-        refuse(of_saved_model, "--format litert")
-    else:
-        unused = of_saved_model | of_mix | of_keras_model | of_litert
-        unused["--representation"] = representation != 0
-        refuse(unused, "--format packed")
-    source_path = model or options or ""
-    is_keras_model = Path(source_path).suffix == ".keras"
+        raise ValueError("Give either MODEL and OUT, or OUT, --options and --weights.")
+    source = model or options or ""
+    is_keras_model = Path(source).suffix == ".keras"
+    choices.refuse(UNUSED[format], f"--format {format}")
     if is_keras_model:
-        refuse(of_mix | of_training, "a .keras MODEL, whose layer has its own")
+        unused, what = (
+            (*OF_MIX, *OF_TRAINING),
+            "a .keras MODEL, whose layer has its own",
+        )
+        choices.refuse(unused, what)
     else:
-        refuse(of_keras_model, "a MODEL that is no .keras file")
+        choices.refuse(["layer"], "a MODEL that is no .keras file")
+    paths = [path for path in (model, options, weights) if path]
+    inputs = [part for path in paths for part in parts_of_model(path)]
     if format == "saved_model":
         check_export(
-            output, version, parts, archive=archive, serving_files=serving_files
+            output, choices.version, inputs, choices.archive, choices.serving_files
         )
     else:
-        check_new(output, parts, is_folder=format == "packed")
+        if format == "packed":
+            check_folder(output)
+        elif output.suffix == ".tflite":
+            check_file(output)
+        else:
+            raise ValueError(f"The output should end in .tflite. Received: {output}")
+        check_apart([output], inputs)
+        if output.exists():
+            raise FileExistsError(f"{output} exists. Move it, or give another name.")
     import_tensorflow()
     if format == "packed":
-        write_packed(source_path, weights, output)
+        write_packed(source, weights, output)
         return
-    import tensorflow as tf
-
     from elmo_keras import Elmo
-    from elmo_keras.export.task_export import export_task
-    from elmo_keras.export.version_directory import (
-        export_elmo,
-        read_metadata,
-        write_archive,
-        write_serving_files,
-    )
     from elmo_keras.lite.convert import convert
-    from elmo_keras.tasks.layers.task_model import TaskModel
 
     if is_keras_model:
-        source = read_keras_model(Path(source_path), layer)
+        layer = read_keras_model(Path(source), choices.layer)
     else:
-        source = Elmo.from_pretrained(
-            source_path,
+        layer = Elmo.from_pretrained(
+            source,
             weights=weights,
-            layers=layers,
-            mix=mix,
-            gamma=gamma,
-            layer_norm=layer_norm,
-            dropout=dropout or 0.0,
-            l2=l2 or 0.0,
+            layers=choices.layers,
+            mix=choices.mix,
+            gamma=choices.gamma,
+            layer_norm=choices.layer_norm,
+            dropout=choices.dropout,
+            l2=choices.l2,
         )
-    if isinstance(source, TaskModel):
-        name = type(source).__name__
-        refuse(of_language_model, f"a {name}; --layer exports the Elmo layer in it")
-        refuse({"--representation": representation != 0}, f"a {name}")
-        if format == "litert":
-            raise ValueError(
-                "LiteRT gets language models, not models of tasks. Give --layer for the "
-                "Elmo layer of the model."
-            )
-    elif format == "litert":
-        convert(source, output, arithmetic or "int8", mix=source.mixes[representation])
-        print(f"The model is in {output}")
+    if format == "saved_model":
+        write_saved_model(layer, output, choices)
         return
-    try:
-        if isinstance(source, TaskModel):
-            folder = export_task(
-                source,
-                output,
-                tokenizer=tokenizer,
-                normalization=normalization,
-                input_name=input_name,
-                version=version,
-                warmup=warmup,
-            )
-            use = describe_signatures(read_metadata(folder))
-        else:
-            folder = export_elmo(
-                source,
-                output,
-                representation=representation,
-                trainable=trainable,
-                dtype=dtype,
-                tokenizer=tokenizer,
-                normalization=normalization,
-                as_dict=as_dict,
-                input_name=input_name,
-                version=version,
-                warmup=warmup,
-            )
-            use = describe_use(as_dict, input_name)
-    except tf.errors.OpError as error:  # such as a full disk
-        raise CommandFailed(error) from error
-    print(f"The export is in {folder}", *use, sep="\n")
-    if archive:
-        print(f"The archive is {write_archive(folder)}")
-    if serving_files:
-        print(f"TF Serving's files are in {write_serving_files(output)}")
-
-
-def refuse(options: Mapping[str, bool], what: str) -> None:
-    """Refuses options that are given and have no use for an export or a model."""
-    for option, is_given in options.items():
-        if is_given:
-            raise ValueError(f"{option} is not for {what}. Leave it out.")
-
-
-def check_new(output: Path, inputs: Sequence[Path], *, is_folder: bool) -> None:
-    if is_folder:
-        check_folder(output)
-    else:
-        if output.suffix != ".tflite":
-            raise ValueError(f"The output should end in .tflite. Received: {output}")
-        check_file(output)
-    check_apart([output], inputs)
-    if output.exists():
-        raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    if not isinstance(layer, Elmo):
+        raise ValueError(
+            "LiteRT gets language models, not models of tasks. Give --layer for the "
+            "Elmo layer of the model."
+        )
+    mix = layer.mixes[choices.representation]
+    convert(layer, output, choices.arithmetic or "int8", mix=mix)
+    print(f"The model is in {output}")
 
 
 def write_packed(model: str, weights: str | None, output: Path) -> None:
@@ -270,6 +215,59 @@ def write_packed(model: str, weights: str | None, output: Path) -> None:
         packed=True,
     )
     print(f"The model is in {output}")
+
+
+def write_saved_model(
+    source: "Elmo | TaskModel", output: Path, choices: Choices
+) -> None:
+    import tensorflow as tf
+
+    from elmo_keras import Elmo
+    from elmo_keras.export import version_directory
+    from elmo_keras.export.task_export import export_task
+
+    try:
+        if isinstance(source, Elmo):
+            folder = version_directory.export_elmo(
+                source,
+                output,
+                representation=choices.representation,
+                trainable=choices.trainable,
+                dtype=choices.dtype,
+                tokenizer=choices.tokenizer,
+                normalization=choices.normalization,
+                as_dict=choices.as_dict,
+                input_name=choices.input_name,
+                version=choices.version,
+                warmup=not choices.no_warmup,
+            )
+        else:
+            name = type(source).__name__
+            what = f"a {name}; --layer exports the Elmo layer in it"
+            choices.refuse([*OF_LANGUAGE_MODEL, "representation"], what)
+            folder = export_task(
+                source,
+                output,
+                tokenizer=choices.tokenizer,
+                normalization=choices.normalization,
+                input_name=choices.input_name,
+                version=choices.version,
+                warmup=not choices.no_warmup,
+            )
+    except tf.errors.OpError as error:  # such as a full disk
+        raise CommandFailed(error) from error
+    print(f"The export is in {folder}")
+    for name, signature in version_directory.read_metadata(folder)[
+        "signatures"
+    ].items():
+        if name != "serving_default":
+            inputs, outputs = signature["inputs"], signature["outputs"]
+            print(f"`{name}`: {', '.join(inputs)} → {', '.join(outputs)}")
+    if choices.archive:
+        print(f"The archive is {version_directory.write_archive(folder)}")
+    if choices.serving_files:
+        files = version_directory.write_serving_files(output)
+        print(f"TF Serving's files are in {files}")
 
 
 def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":
@@ -294,24 +292,3 @@ def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":
             f"--layer should name one Elmo layer of {path}. It has: {sorted(layers)}"
         )
     return matches[0]
-
-
-def describe_use(as_dict: bool, input_name: str) -> tuple[str, str]:
-    """How the export is called, where other choices suit other programs."""
-    call = (
-        "A call returns `default`, or all outputs with as_dict=True (--as-dict: always)"
-    )
-    if as_dict:
-        call = "A call returns all outputs, or `default` with as_dict=False"
-    request = f"Requests name the sentences `{input_name}`"
-    if input_name != "text":
-        request += " (--input-name text: as for google/elmo)"
-    return call, request
-
-
-def describe_signatures(metadata: dict) -> list[str]:
-    return [
-        f"`{name}`: {', '.join(signature['inputs'])} → {', '.join(signature['outputs'])}"
-        for name, signature in metadata["signatures"].items()
-        if name != "serving_default"
-    ]

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from elmo_keras.text.token_batches import tokenize
 
+TOKENIZERS = "spaces", "whitespace", "unicode_script"
 INPUT_NAMES = "sentences", "text"  # google/elmo has text
 # The words of models that answer questions, see `tasks.answer.words`.
 WORDS = "words"
@@ -47,6 +48,11 @@ def splitter(
     `"unicode_script"` separates punctuation from words. A text is normalised first;
     bytes that are not UTF-8 stay as they are.
     """
+    if name not in TOKENIZERS or normalization not in (None, "NFC"):
+        raise ValueError(
+            f"`tokenizer` should be one of {TOKENIZERS}, and `normalization` 'NFC' or "
+            f"None. Received: {name!r}, {normalization!r}"
+        )
     if name == "unicode_script":
         tokenizer = tensorflow_text().UnicodeScriptTokenizer()
     else:  # None is the default of `tokenize`: white space
@@ -68,30 +74,26 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     length take no memory.
     """
     shape, n_lengths = tf.shape(tokens, tf.int64), tf.size(sequence_len, tf.int64)
-    one_each = tf.debugging.Assert(
-        (n_lengths == shape[0]) | (n_lengths == 1),
-        [
-            "`sequence_len` should hold one length for each row of `tokens`, such as "
-            "tf.fill([tf.shape(tokens)[0]], length): the last batch of a data set may "
-            "have fewer rows. Rows and lengths:",
-            shape[0],
-            n_lengths,
-        ],
-    )
-    in_range = tf.debugging.Assert(
-        tf.reduce_all(
-            (sequence_len >= 0) & (tf.cast(sequence_len, tf.int64) <= shape[1])
-        ),
-        [
-            "`sequence_len` should be from 0 to the number of columns of `tokens`. Columns and lengths:",
-            shape[1],
-            sequence_len,
-        ],
-        summarize=10,
-    )
     # Every output depends on the lengths, and thereby on the checks.
-    with tf.control_dependencies([one_each, in_range]):
-        sequence_len = sequence_len + tf.zeros(shape[:1], tf.int32)
+    sequence_len = checked(
+        sequence_len,
+        (n_lengths == shape[0]) | (n_lengths == 1),
+        "`sequence_len` should hold one length for each row of `tokens`, such as "
+        "tf.fill([tf.shape(tokens)[0]], length): the last batch of a data set may "
+        "have fewer rows. Rows and lengths:",
+        shape[0],
+        n_lengths,
+    )
+    long = tf.cast(sequence_len, tf.int64)
+    sequence_len = checked(
+        sequence_len,
+        tf.reduce_all((long >= 0) & (long <= shape[1])),
+        "`sequence_len` should be from 0 to the number of columns of `tokens`. Columns "
+        "and lengths:",
+        shape[1],
+        sequence_len,
+    )
+    sequence_len += tf.zeros(shape[:1], tf.int32)
     longest = tf.reduce_max(tf.concat([[0], sequence_len], axis=0))
     tokens = tokens[:, :longest]
     return tf.RaggedTensor.from_tensor(tokens, lengths=sequence_len)  # pyright: ignore[reportAttributeAccessIssue]
@@ -104,12 +106,15 @@ def columns_with_rows(tokens) -> tf.Tensor:
     needs memory.
     """
     shape = tf.shape(tokens, tf.int64)
-    has_rows = tf.debugging.Assert(
-        (shape[0] > 0) | (shape[1] == 0),
-        ["`tokens` without rows should have no columns. Rows and columns:", shape],
-    )
-    with tf.control_dependencies([has_rows]):
-        return tf.identity(tokens)
+    message = "`tokens` without rows should have no columns. Rows and columns:"
+    return checked(tokens, (shape[0] > 0) | (shape[1] == 0), message, shape)
+
+
+def checked(x: tf.Tensor, condition: tf.Tensor, *message) -> tf.Tensor:
+    """The tensor; a graph that needs it fails unless the condition holds."""
+    check = tf.debugging.Assert(condition, message, summarize=10)
+    with tf.control_dependencies([check]):
+        return tf.identity(x)
 
 
 def tensorflow_text():

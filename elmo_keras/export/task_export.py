@@ -11,6 +11,7 @@ import tensorflow as tf
 from elmo_keras.export.sentences import (
     INPUT_NAMES,
     WORDS,
+    checked,
     columns_with_rows,
     longest,
     real_tokens,
@@ -18,11 +19,7 @@ from elmo_keras.export.sentences import (
     splitter,
     tokens_specs,
 )
-from elmo_keras.export.version_directory import (
-    check_text_options,
-    describe,
-    write_version,
-)
+from elmo_keras.export.version_directory import describe, write_version
 from elmo_keras.export.version_paths import new_version
 from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
@@ -60,7 +57,6 @@ def export_task(
     Raises:
         ValueError: models of this class are not exported, or an argument does not apply.
     """
-    check_text_options(tokenizer, normalization, input_name)
     check_task(model, tokenizer, normalization, input_name)
     new_version(Path(output), version)
     root, elmo = tf.train.Checkpoint(), model.token_vectors.elmo
@@ -132,58 +128,49 @@ def task_signatures(
     tokens: with `sequence_len` for a model of one text, else padded with `""`. A model that
     answers questions finds words and their places itself, and has no `tokens`.
     """
-    if isinstance(model, QuestionAnswering):
-        return name_signatures(answer_questions(model))
-    fields = model.text_fields
+    fields, finds_words = model.text_fields, isinstance(model, QuestionAnswering)
     names = dict(zip(fields, [input_name] if len(fields) == 1 else fields))
-    extra = {}
-    if getattr(model, "predicate_dim", 0):
-        extra[PREDICATE] = tf.TensorSpec((None,), tf.int32, name=PREDICATE)
-
-    def default(**inputs):
-        texts = {field: split(inputs[name]) for field, name in names.items()}
-        return answer(model, texts, inputs.get(PREDICATE))
-
-    def of_tokens(**inputs):
-        if len(fields) == 1:
-            tokens, time = checked_tokens(inputs["tokens"], inputs["sequence_len"])
-            return answer(model, {fields[0]: tokens}, inputs.get(PREDICATE), time)
-        dense = {field: columns_with_rows(inputs[field]) for field in fields}
-        from_tensor = tf.RaggedTensor.from_tensor  # pyright: ignore[reportAttributeAccessIssue]
-        texts = {field: from_tensor(x, padding="") for field, x in dense.items()}
-        return answer(model, texts)
-
     specs = {name: sentences_spec(name) for name in names.values()}
     token_specs = tokens_specs()
     if len(fields) > 1:
         token_specs = {f: sentences_spec(f, (None, None)) for f in fields}
-    return name_signatures(
-        trace(default, specs | extra), trace(of_tokens, token_specs | extra)
-    )
+    if getattr(model, "predicate_dim", 0):
+        specs[PREDICATE] = tf.TensorSpec((None,), tf.int32, name=PREDICATE)
+        token_specs[PREDICATE] = specs[PREDICATE]
 
+    @tf.function(autograph=False)
+    def default(**inputs):
+        if finds_words:
+            spans = {field: words_in_graph(text) for field, text in inputs.items()}
+            words = {field: text.words for field, text in spans.items()}
+            answers = answer_in_pieces(model, words)
+            context, question = spans["context"], spans["question"]
+            return text_answers(context, question, answers, model.endings)
+        texts = {field: split(inputs[name]) for field, name in names.items()}
+        return answer(model, texts, inputs.get(PREDICATE))
 
-def trace(
-    function: Callable, specs: Mapping[str, tf.TensorSpec]
-) -> tf.types.experimental.ConcreteFunction:
-    return tf.function(function, autograph=False).get_concrete_function(**specs)
+    @tf.function(autograph=False)
+    def tokens(**inputs):
+        if len(fields) > 1:
+            dense = {field: columns_with_rows(inputs[field]) for field in fields}
+            from_tensor = tf.RaggedTensor.from_tensor  # pyright: ignore[reportAttributeAccessIssue]
+            texts = {field: from_tensor(x, padding="") for field, x in dense.items()}
+            return answer(model, texts)
+        dense = columns_with_rows(inputs["tokens"])
+        ragged = real_tokens(dense, inputs["sequence_len"])
+        values = checked(
+            ragged.flat_values,
+            tf.reduce_all(ragged.flat_values != ""),
+            "The first `sequence_len` of `tokens` should not be empty strings.",
+        )
+        texts = {fields[0]: ragged.with_flat_values(values)}
+        return answer(model, texts, inputs.get(PREDICATE), tf.shape(dense)[1])
 
-
-def name_signatures(default, tokens=None) -> dict:
-    signatures = {"default": default, "serving_default": default}
-    return signatures if tokens is None else signatures | {"tokens": tokens}
-
-
-def checked_tokens(tokens, sequence_len) -> tuple[tf.RaggedTensor, tf.Tensor]:
-    """The tokens of each row, none of which is empty, and the number of columns."""
-    tokens = columns_with_rows(tokens)
-    ragged = real_tokens(tokens, sequence_len)
-    no_empty = tf.debugging.Assert(
-        tf.reduce_all(ragged.flat_values != ""),
-        ["The first `sequence_len` of `tokens` should not be empty strings."],
-    )
-    with tf.control_dependencies([no_empty]):
-        ragged = ragged.with_flat_values(tf.identity(ragged.flat_values))
-    return ragged, tf.shape(tokens)[1]
+    function = default.get_concrete_function(**specs)
+    signatures = {"default": function, "serving_default": function}
+    if not finds_words:
+        signatures["tokens"] = tokens.get_concrete_function(**token_specs)
+    return signatures
 
 
 def answer(model, texts, predicate=None, time=None):
@@ -218,21 +205,15 @@ def answer_in_pieces(model, texts, predicate=None):
 
     n_pieces = tf.maximum(-(-n_rows // at_once), 1)
     specs = piece.get_concrete_function().structured_outputs
+    size = tf.cast(n_pieces, tf.int32)
     arrays = {
-        name: tf.TensorArray(
-            x.dtype,
-            tf.cast(n_pieces, tf.int32),
-            element_shape=x.shape,
-            infer_shape=False,
-        )
+        name: tf.TensorArray(x.dtype, size, element_shape=x.shape, infer_shape=False)
         for name, x in specs.items()
     }
 
     def step(i, arrays):
         index, answers = tf.cast(i, tf.int32), piece(i * at_once)
-        return i + 1, {
-            name: arrays[name].write(index, x) for name, x in answers.items()
-        }
+        return i + 1, {n: arrays[n].write(index, x) for n, x in answers.items()}
 
     _, arrays = tf.while_loop(
         lambda i, _: i < n_pieces,
@@ -240,10 +221,7 @@ def answer_in_pieces(model, texts, predicate=None):
         (tf.constant(0, tf.int64), arrays),
         parallel_iterations=1,
     )
-    return {
-        name: tf.ensure_shape(array.concat(), specs[name].shape)
-        for name, array in arrays.items()
-    }
+    return {n: tf.ensure_shape(x.concat(), specs[n].shape) for n, x in arrays.items()}
 
 
 def to_dense(tokens):
@@ -255,20 +233,16 @@ def to_dense(tokens):
 
 def checked_predicate(predicate, tokens):
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
-    one_each = tf.size(predicate) == tf.size(lengths)
     inside = tf.cond(
-        one_each,
+        tf.size(predicate) == tf.size(lengths),
         lambda: tf.reduce_all((predicate >= 0) & (predicate < lengths)),
         lambda: False,
     )
-    in_range = tf.debugging.Assert(
-        inside,
-        ["`predicate` should be the position of a token in each text. Tokens and positions:",
-         lengths, predicate],
-        summarize=10,
-    )  # fmt: skip
-    with tf.control_dependencies([in_range]):
-        return tf.identity(predicate)
+    message = (
+        "`predicate` should be the position of a token in each text. Tokens and "
+        "positions:"
+    )
+    return checked(predicate, inside, message, lengths, predicate)
 
 
 def fit(x, time):
@@ -280,16 +254,6 @@ def fit(x, time):
     return tf.pad(x, missing, constant_values=FILL[x.dtype])
 
 
-def answer_questions(model):
-    def default(**texts):
-        spans = {field: words_in_graph(text) for field, text in texts.items()}
-        words = {field: text.words for field, text in spans.items()}
-        answers = answer_in_pieces(model, words)
-        return text_answers(spans["context"], spans["question"], answers, model.endings)
-
-    return trace(default, {f: sentences_spec(f) for f in model.text_fields})
-
-
 def rows_at_once(
     texts: Mapping[str, tf.RaggedTensor], *, compares_tokens: bool
 ) -> tuple[dict[str, tf.RaggedTensor], tf.Tensor]:
@@ -298,18 +262,19 @@ def rows_at_once(
     longest = tf.reduce_max(tf.concat([[1], *lengths], axis=0))
     rows = tf.size(lengths[0], tf.int64)
     as_many = tf.reduce_all([tf.size(x, tf.int64) == rows for x in lengths])
-    message = f"{', '.join(texts)} should have as many texts each."
-    checks = [tf.debugging.Assert(as_many, [message])]
     maximum = MAX_POSITIONS // len(lengths)
     at_once = maximum // longest
     if compares_tokens:
         maximum = min(maximum, math.isqrt(MAX_PAIRS))
         at_once = tf.minimum(at_once, MAX_PAIRS // longest**2)
+    at_once = checked(
+        at_once, as_many, f"{', '.join(texts)} should have as many texts each."
+    )
     message = f"A text should have at most {maximum} tokens. Send shorter ones. Found:"
-    checks.append(tf.debugging.Assert(longest <= maximum, [message, longest]))
-    with tf.control_dependencies(checks):
+    at_once = checked(at_once, longest <= maximum, message, longest)
+    with tf.control_dependencies([at_once]):
         texts = {
             field: text.with_flat_values(tf.identity(text.flat_values))
             for field, text in texts.items()
         }
-        return texts, tf.identity(at_once)
+    return texts, at_once

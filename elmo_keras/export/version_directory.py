@@ -5,7 +5,7 @@ import json
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +16,6 @@ from elmo_keras import Elmo
 from elmo_keras.config import read_options
 from elmo_keras.elmo import model_digest
 from elmo_keras.export.saved_model import make_saved_model
-from elmo_keras.export.sentences import INPUT_NAMES
 from elmo_keras.export.session_graph import edit_saved_model, inputs_of
 from elmo_keras.export.version_paths import (
     EXTRA,
@@ -79,9 +78,10 @@ def export_elmo(
         ImportError: an optional package is needed and not installed.
         ValueError: an argument is out of range, or the layer has no such mix.
     """
-    check_choice("trainable", trainable, ("nothing", "mix", "all"))
-    check_choice("dtype", dtype, ("float32", "bfloat16"))
-    check_text_options(tokenizer, normalization, input_name)
+    if trainable not in ("nothing", "mix", "all"):
+        raise ValueError(
+            f"`trainable` should be 'nothing', 'mix' or 'all'. Received: {trainable!r}"
+        )
     if not 0 <= representation < len(elmo.mixes):
         raise ValueError(
             f"`representation` should be below {len(elmo.mixes)}, the layer's number of "
@@ -114,19 +114,6 @@ def export_elmo(
         "as_dict": as_dict,
     }
     return write_version(output, version, root, signatures, metadata, warmup=warmup)
-
-
-def check_choice(name: str, value: object, choices: tuple) -> None:
-    if value not in choices:
-        raise ValueError(f"`{name}` should be one of {choices}. Received: {value!r}")
-
-
-def check_text_options(
-    tokenizer: str, normalization: str | None, input_name: str
-) -> None:
-    check_choice("tokenizer", tokenizer, ("spaces", "whitespace", "unicode_script"))
-    check_choice("normalization", normalization, (None, "NFC"))
-    check_choice("input_name", input_name, INPUT_NAMES)
 
 
 def write_version(
@@ -222,29 +209,20 @@ def write_warmup(path: Path, signatures: Mapping) -> None:
             "Warm-up requests need tensorflow-serving-api: "
             "pip install 'elmo-keras[export]'."
         ) from error
+    names = [name for name in ("default", "tokens") if name in signatures]
     with tf.io.TFRecordWriter(str(path)) as file:
-        for signature, inputs in warmup_inputs(signatures):
+        for (rows, length), name in itertools.product(SIZES, names):
             log = prediction_log_pb2.PredictionLog()  # pyright: ignore[reportAttributeAccessIssue]
             request = log.predict_log.request
             request.model_spec.name = MODEL_NAME
-            request.model_spec.signature_name = signature
-            for name, value in inputs.items():
-                request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
-            file.write(log.SerializeToString())
-
-
-def warmup_inputs(signatures: Mapping) -> Iterator[tuple[str, dict]]:
-    """Names of signatures, each with the inputs of a request."""
-    for rows, length in SIZES:
-        words = itertools.count()
-        tokens = [[f"word{next(words)}" for _ in range(length)] for _ in range(rows)]
-        texts = [" ".join(row) for row in tokens]
-        for name in ("default", "tokens"):
-            if name not in signatures:
-                continue
-            inputs = {}
+            request.model_spec.signature_name = name
+            words = np.array([f"word{i}" for i in range(rows * length)], object)
+            tokens = words.reshape(rows, length)
             for key, spec in inputs_of(signatures[name]).items():
-                inputs[key] = tf.fill([rows], length if key == LENGTHS else 0).numpy()
+                value = np.full(rows, length if key == LENGTHS else 0, np.int32)
                 if spec.dtype == tf.string:
-                    inputs[key] = texts if spec.shape.rank == 1 else tokens
-            yield name, inputs
+                    value = tokens
+                    if spec.shape.rank == 1:
+                        value = [" ".join(row) for row in tokens]
+                request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
+            file.write(log.SerializeToString())

@@ -67,7 +67,6 @@ def check_export(
     output: Path,
     version: int | None,
     inputs: Iterable[Path],
-    *,
     archive: bool,
     serving_files: bool,
 ) -> None:

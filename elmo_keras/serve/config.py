@@ -141,14 +141,17 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
     fields["client_verify"] = Field.TYPE_BOOL
     # tensorflow-serving-api lacks this message.
     message = _read(path, MakeSimpleProtoClass(fields, "elmo_keras.SSLConfig")())
-    needed = ["server_key", "server_cert", *["custom_ca"] * message.client_verify]
-    for name in needed:
-        if "-----BEGIN" not in getattr(message, name):
+    key, cert, authorities, verify = (getattr(message, name) for name in fields)
+    needed = {"server_key": key, "server_cert": cert}
+    if verify:
+        needed["custom_ca"] = authorities
+    for name, content in needed.items():
+        if "-----BEGIN" not in content:
             raise ValueError(f"{path} should hold PEM as `{name}`.")
     return grpc.ssl_server_credentials(
-        [(message.server_key.encode(), message.server_cert.encode())],
-        root_certificates=message.custom_ca.encode() or None,
-        require_client_auth=message.client_verify,
+        [(key.encode(), cert.encode())],
+        root_certificates=authorities.encode() or None,
+        require_client_auth=verify,
     )
 
 

@@ -87,13 +87,14 @@ def _call(program, arguments):
 
     if arguments[:1] and arguments[0] in COMMANDS:
         load(arguments[0])  # so that a missing package is named
+    app = make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))
     try:
-        return make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))(arguments)
+        return app(arguments)
     except CycloptsError as error:
         raise ValueError(f"{error} See {program} --help") from None
     except ValueError as error:
         # Functions of the library name their parameters, and commands their options.
         message = str(error)
-        for option in make_app()[arguments[0]].assemble_argument_collection():
+        for option in app[arguments[0]].assemble_argument_collection():
             message = message.replace(f"`{option.field_info.name}`", option.name)
         raise ValueError(message) from error

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.export.command import describe_use, read_keras_model
+from elmo_keras.export.command import read_keras_model
 from elmo_keras.export.version_directory import (
     read_metadata,
     write_archive,
@@ -113,15 +113,15 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
     "arguments, expected",
     [
         (["nowhere", "out"], "There is no nowhere"),
-        (["model"], "Give MODEL and OUT, such as: elmo-keras export model exported"),
-        (["out", "--options", "o"], "Give either MODEL, or --options and --weights"),
+        (["model"], "Give either MODEL and OUT, or OUT, --options and --weights"),
+        (["out", "--options", "o"], "Give either MODEL and OUT, or OUT, --options"),
         (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
         (
             ["MODEL", "out", "--layer", "elmo"],
             "--layer is not for a MODEL that is no .keras file",
         ),
         (["MODEL", "out", "--representation", "1"], "should be below 1"),
-        (["MODEL", "out", "--layers", "all"], "--layers all has no mix"),
+        (["MODEL", "out", "--layers", "all"], 'convert "all"'),
         (["MODEL", "out", "--layers", "9"], "9"),
         (["nowhere.keras", "out"], "There is no nowhere.keras"),
         (["KERAS", "out"], "It has: ['first', 'second']"),
@@ -142,15 +142,6 @@ def test_an_error_is_one_line_and_status_2(
     assert expected in error and error.count("\n") == 1
     assert error.startswith("elmo-keras export: ")
     assert not list(tmp_path.glob("out/*"))
-
-
-def test_the_command_says_what_calls_return_and_requests_name():
-    call, request = describe_use(as_dict=False, input_name="sentences")
-    assert "returns `default`, or all outputs with as_dict=True (--as-dict" in call
-    assert "`sentences` (--input-name text: as for google/elmo)" in request
-    call, request = describe_use(as_dict=True, input_name="text")
-    assert "returns all outputs, or `default` with as_dict=False" in call
-    assert request.endswith("the sentences `text`")
 
 
 @pytest.mark.parametrize("write", ["serving files", "archive"])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.export.command import describe_signatures
 from elmo_keras.export.task_export import export_task
 from elmo_keras.export.version_directory import read_metadata
 from elmo_keras.tasks import CoreferenceModel, Tagger
@@ -231,9 +230,6 @@ def test_the_graph_has_no_tables_and_its_description_names_the_tags(exported):
     info = read_metadata(version)
     assert (info["task_model"], info["tags"]) == ("Tagger", BIO)
     assert info["needs"] == [] and info["tokenizer"] == "spaces"
-    (default, tokens) = describe_signatures(info)
-    assert default.startswith("`default`: sentences → ") and "span_types" in default
-    assert tokens.startswith("`tokens`: sequence_len, tokens → ")
 
 
 @pytest.mark.parametrize("option", ["--dtype=bfloat16", "--as-dict", "--trainable=all"])

@@ -7,6 +7,7 @@ import pytest
 from elmo_keras.export.version_paths import (
     MAX_VERSION,
     archive_path,
+    check_export,
     new_version,
     versions,
 )
@@ -61,14 +62,11 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
 
 
 @pytest.mark.parametrize("output", ["new", "versions", "model", "model/exports"])
-def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
-    exported = []
-    monkeypatch.setattr("elmo_keras.Elmo.from_pretrained", lambda *_, **__: "elmo")
-    export = lambda elmo, output, *_, **__: exported.append(output)
-    monkeypatch.setattr("elmo_keras.export.version_directory.export_elmo", export)
+def test_an_output_beside_or_in_the_model_is_fine(folder, output):
     before = sorted(folder.rglob("*"))
-    assert command("export")(["model", output]) == 0
-    assert exported == [Path(output)] and sorted(folder.rglob("*")) == before
+    model = [Path("model/options.json"), Path("model/weights.hdf5")]
+    check_export(Path(output), None, model, archive=True, serving_files=True)
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_the_next_version_has_the_number_of_no_version_and_no_archive():
