@@ -156,7 +156,6 @@ def task_signatures(
             from_tensor = tf.RaggedTensor.from_tensor  # pyright: ignore[reportAttributeAccessIssue]
             texts = {field: from_tensor(x, padding="") for field, x in dense.items()}
             return answer(model, texts)
-        (field,) = fields
         dense = columns_with_rows(inputs["tokens"])
         ragged = real_tokens(dense, inputs["sequence_len"])
         values = checked(
@@ -164,7 +163,7 @@ def task_signatures(
             tf.reduce_all(ragged.flat_values != ""),
             "The first `sequence_len` of `tokens` should not be empty strings.",
         )
-        texts = {field: ragged.with_flat_values(values)}
+        texts = {"tokens": ragged.with_flat_values(values)}
         return answer(model, texts, inputs.get(PREDICATE), tf.shape(dense)[1])
 
     function = default.get_concrete_function(**specs)

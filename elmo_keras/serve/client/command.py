@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
-from elmo_keras.util.arguments import Count, Index, Seconds
+from elmo_keras.util.arguments import Seconds
 from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_file
 from elmo_keras.util.progress import Progress
@@ -25,11 +25,7 @@ def client(
     server: str = "localhost:8500",
     model: str = "elmo",
     output: str | None = None,
-    batch_tokens: Count = 2048,
-    batch_size: Count = 32,
-    in_flight: Count = 4,
     timeout: Seconds = 60.0,
-    retries: Index = 5,
     root_certificates: Annotated[Path | None, TLS] = None,
     client_key: Annotated[Path | None, TLS] = None,
     client_certificate: Annotated[Path | None, TLS] = None,
@@ -50,16 +46,16 @@ def client(
         model: name on the server
         output: elmo, default, layers or another output; elmo for HDF5 and default for
             .npy if not given
-        batch_tokens: tokens in a request
-        batch_size: sentences in a request
-        in_flight: concurrent requests
         timeout: seconds for a request
-        retries: further attempts while the server is busy
         root_certificates: the authorities that the server's certificate is checked with
         client_key: of this client
         client_certificate: of this client
     """
-    check_output(output_file, input_file)
+    check_suffix(output_file, ARRAY_SUFFIXES)
+    check_apart([output_file], [input_file])
+    check_file(output_file)
+    if output_file.exists():
+        raise ValueError(f"{output_file} exists already. Give another output.")
     import_tensorflow()
     from elmo_keras.serve.client.remote import (
         embed_text,
@@ -68,7 +64,12 @@ def client(
     )
 
     credentials = read_credentials(root_certificates, client_key, client_certificate)
-    sentences = read_lines(input_file)
+    with input_file.open("rb") as file:
+        lines = (line.split() for line in lines_of(file, input_file))
+        # Decoded after the split, which then sees ASCII white space only.
+        sentences = [[token.decode() for token in line] for line in lines]
+    if not sentences:
+        raise ValueError(f"{input_file} holds no sentence.")
     try:
         with Progress(total=len(sentences), unit=" sentences") as progress:
             vectors = embed_text(
@@ -76,11 +77,7 @@ def client(
                 server=server,
                 model=model,
                 output=output or ("default" if is_npy(output_file) else "elmo"),
-                batch_tokens=batch_tokens,
-                batch_size=batch_size,
                 timeout=timeout,
-                retries=retries,
-                in_flight=in_flight,
                 credentials=credentials,
                 progress=progress.update,
             )
@@ -100,21 +97,3 @@ def client(
             "Give an output on another disk."
         ) from error
     print(f"{len(sentences):,} sentences are in {output_file}")
-
-
-def check_output(path: Path, source: Path) -> None:
-    check_suffix(path, ARRAY_SUFFIXES)
-    check_apart([path], [source])
-    check_file(path)
-    if path.exists():
-        raise ValueError(f"{path} exists already. Give another output.")
-
-
-def read_lines(path: Path) -> list[list[str]]:
-    with path.open("rb") as file:
-        lines = (line.split() for line in lines_of(file, path))
-        # Decoded after the split, which then sees ASCII white space only.
-        sentences = [[token.decode() for token in line] for line in lines]
-    if not sentences:
-        raise ValueError(f"{path} holds no sentence.")
-    return sentences

@@ -1,6 +1,5 @@
 """Vectors of sentences from a server: the embedded one or TensorFlow Serving."""
 
-import contextlib
 import errno
 import functools
 import itertools
@@ -36,9 +35,12 @@ RETRIED = (
     grpc.StatusCode.RESOURCE_EXHAUSTED,
     grpc.StatusCode.DEADLINE_EXCEEDED,
 )
+ATTEMPTS = 6
 FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds before another attempt
-BATCH_BYTES = 2**24  # of vectors held in memory before they are written
+BATCH_TOKENS, BATCH_SENTENCES = 2048, 32  # in a request, with padding
+REQUESTS_IN_FLIGHT = 4
 SORTED_BATCHES = 16  # how many batches of sentences are sorted by length together
+WRITTEN_BYTES = 2**24  # of vectors held in memory before they are written
 UNLIMITED = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
@@ -51,30 +53,20 @@ def embed_text(
     *,
     model: str = "elmo",
     output: str = "elmo",
-    batch_tokens: int = 2048,
-    batch_size: int = 32,
     timeout: float = 60.0,
-    retries: int = 5,
-    in_flight: int = 4,
     credentials: grpc.ChannelCredentials | None = None,
     progress: Callable[[int], object] = lambda n: None,
 ) -> Iterator[np.ndarray]:
     """The vectors of each sentence, in the order of the sentences.
 
-    A request holds sentences of similar length. gRPC's own retries end with the
-    deadline of the first attempt or after five attempts, so they are not used here.
+    A request holds sentences of similar length, and is repeated while the server is busy.
 
     Args:
         sentences: each a `str` or a list of tokens, as in `Embedder.encode`.
         server: host and port of gRPC.
         model: its name on the server.
         output: key of the signature `tokens`, such as `elmo`, `layers`, `default`.
-        batch_tokens: maximum number of tokens in a request, including padding,
-            unless a single sentence has more.
-        batch_size: maximum number of sentences in a request.
         timeout: seconds to wait for an answer.
-        retries: number of further attempts while the server is busy.
-        in_flight: number of concurrent requests.
         credentials: of TLS, see `grpc.ssl_channel_credentials`; None for a server
             without it.
         progress: called with the number of sentences after each answer.
@@ -97,14 +89,12 @@ def embed_text(
         channel = grpc.insecure_channel(server, UNLIMITED)
     else:
         channel = grpc.secure_channel(server, credentials, UNLIMITED)
-    with channel, contextlib.ExitStack() as stack:
+    with channel, ThreadPoolExecutor(REQUESTS_IN_FLIGHT) as pool:
         predict = PredictionServiceStub(channel).Predict
-        pool = ThreadPoolExecutor(in_flight)
-        stack.callback(pool.shutdown, cancel_futures=True)
 
         def embed_batch(batch):
             request = to_request(batch, model, output)
-            response = retry(lambda: predict(request, timeout=timeout), retries)
+            response = retry(lambda: predict(request, timeout=timeout))
             rows = zip(batch, to_array(response.outputs[output]))
             return [unpad(row, len(sentence), output) for sentence, row in rows]
 
@@ -117,9 +107,9 @@ def embed_text(
             tokens_of_sentences(sentences),
             embed_batches,
             batches_of=functools.partial(
-                length_batches, max_tokens=batch_tokens, max_sentences=batch_size
+                length_batches, max_tokens=BATCH_TOKENS, max_sentences=BATCH_SENTENCES
             ),
-            tokens_at_once=batch_tokens * SORTED_BATCHES,
+            tokens_at_once=BATCH_TOKENS * SORTED_BATCHES,
         )
 
 
@@ -137,18 +127,22 @@ def to_request(
     return request
 
 
-def retry(call: Callable[[], PredictResponse], retries: int) -> PredictResponse:
-    """Calls until the server answers, with a longer pause after each refusal."""
+def retry(call: Callable[[], PredictResponse]) -> PredictResponse:
+    """Calls until the server answers, with a longer pause after each refusal.
+
+    gRPC's own retries end with the deadline of the first attempt, or after five.
+    """
     pause = FIRST_PAUSE
-    for left in range(retries, -1, -1):
+    for _ in range(ATTEMPTS - 1):
         try:
             return call()
         except grpc.RpcError as error:
-            if error.code() not in RETRIED or not left:
+            if error.code() not in RETRIED:
                 raise
         # Random, so that clients refused together don't return together.
         time.sleep(pause * random.uniform(0.5, 1.5))
         pause = min(2 * pause, MAX_PAUSE)
+    return call()
 
 
 def unpad(row: np.ndarray, length: int, output: str) -> np.ndarray:
@@ -168,35 +162,29 @@ def to_array(proto: TensorProto) -> np.ndarray:
 
 
 def read_credentials(
-    root_certificates: Path | None = None,
-    client_key: Path | None = None,
-    client_certificate: Path | None = None,
+    root_certificates: Path | None,
+    client_key: Path | None,
+    client_certificate: Path | None,
 ) -> grpc.ChannelCredentials | None:
     if (client_key is None) != (client_certificate is None):
         raise ValueError(
             "--client-key and --client-certificate belong together. Received one of them."
         )
     paths = root_certificates, client_key, client_certificate
-    if not any(paths):
-        return None
-    return grpc.ssl_channel_credentials(*(path and read_pem(path) for path in paths))
-
-
-def read_pem(path: Path) -> bytes:
-    content = whole_file(path, 2**20)
-    if b"-----BEGIN" not in content:
-        raise ValueError(f"{path} should hold PEM, with a line -----BEGIN …-----.")
-    return content
+    contents = [path and whole_file(path, 2**20) for path in paths]
+    for path, content in zip(paths, contents):
+        if content is not None and b"-----BEGIN" not in content:
+            raise ValueError(f"{path} should hold PEM, with a line -----BEGIN …-----.")
+    return grpc.ssl_channel_credentials(*contents) if any(paths) else None
 
 
 def write_embeddings(
     path: Path, sentences: Sequence[Sequence[str]], vectors: Iterable[np.ndarray]
 ) -> None:
     """Writes the vectors of sentences to a `.hdf5` or `.h5`, or one of each to a `.npy`."""
-    shutil.rmtree(path.with_name(f".{path.name}.unfinished"), ignore_errors=True)
     vectors = iter(vectors)
     first = next(vectors)
-    batches = split_by_bytes(itertools.chain([first], vectors))
+    batches = numbered_batches(itertools.chain([first], vectors))
     with replacing(path) as temporary:
         if not is_npy(path):
             index = {" ".join(tokens): str(i) for i, tokens in enumerate(sentences)}
@@ -214,10 +202,9 @@ def write_embeddings(
         write_npy(temporary, batches, shape=shape, dtype=first.dtype.str)
 
 
-def split_by_bytes(
-    vectors: Iterable[np.ndarray],
-) -> Iterator[tuple[range, list[np.ndarray]]]:
+def numbered_batches(vectors: Iterable[np.ndarray]):
+    """Consecutive vectors of `WRITTEN_BYTES`, each with the indices of the sentences."""
     done = 0
-    for batch in chunks(vectors, BATCH_BYTES, lambda array: array.nbytes):
+    for batch in chunks(vectors, WRITTEN_BYTES, lambda array: array.nbytes):
         yield range(done, done + len(batch)), batch
         done += len(batch)

@@ -56,10 +56,10 @@ def text(tmp_path):
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 8, 2048])
-def test_vectors_have_the_order_of_the_sentences(address, batch_tokens):
+def test_vectors_have_the_order_of_the_sentences(address, monkeypatch, batch_tokens):
+    monkeypatch.setattr(remote, "BATCH_TOKENS", batch_tokens)
     done = []
-    options = {"batch_tokens": batch_tokens, "progress": done.append}
-    found = embed_text(SENTENCES, address, **options)
+    found = embed_text(SENTENCES, address, progress=done.append)
     for sentence, array in zip(SENTENCES, found, strict=True):
         assert array.shape == (len(sentence), 3)
         np.testing.assert_array_equal(array, stand_in.vectors(sentence))
@@ -98,30 +98,21 @@ def test_the_clients_of_the_guide_get_vectors(address, tmp_path, monkeypatch):
     assert request.SerializeToString() == names["request"].SerializeToString()
 
 
-def refused(code, times):
-    error = grpc.RpcError()
-    error.code = lambda: code
-    return mock.Mock(side_effect=[error] * times + ["answer"])
-
-
-@pytest.mark.parametrize("code", remote.RETRIED)
-def test_a_busy_server_is_retried_after_growing_pauses(monkeypatch, code):
+def test_a_busy_server_is_retried_after_growing_pauses(monkeypatch):
     pauses = []
     monkeypatch.setattr(remote.time, "sleep", pauses.append)
     monkeypatch.setattr(remote.random, "uniform", lambda low, high: 1.0)
-    assert remote.retry(refused(code, 3), retries=3) == "answer"
-    assert pauses == [0.1, 0.2, 0.4]
-    call = refused(code, 9)
-    with pytest.raises(grpc.RpcError):
-        remote.retry(call, retries=2)
-    assert call.call_count == 3
-
-
-def test_a_refused_request_is_not_retried():
-    call = refused(grpc.StatusCode.INVALID_ARGUMENT, 1)
-    with pytest.raises(grpc.RpcError):
-        remote.retry(call, retries=5)
-    assert call.call_count == 1
+    for code in (*remote.RETRIED, grpc.StatusCode.INVALID_ARGUMENT):
+        error = grpc.RpcError()
+        error.code = lambda code=code: code
+        pauses.clear()
+        if code in remote.RETRIED:
+            call = mock.Mock(side_effect=[error] * 3 + ["answer"])
+            assert remote.retry(call) == "answer" and pauses == [0.1, 0.2, 0.4]
+        call = mock.Mock(side_effect=error)
+        with pytest.raises(grpc.RpcError):
+            remote.retry(call)
+        assert call.call_count == (6 if code in remote.RETRIED else 1)
 
 
 def test_an_hdf5_file_has_the_layout_of_allennlp(
@@ -217,7 +208,7 @@ def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
 def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypatch):
     free = shutil.disk_usage(tmp_path)._replace(free=100)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
-    monkeypatch.setattr(remote, "BATCH_BYTES", 16)
+    monkeypatch.setattr(remote, "WRITTEN_BYTES", 16)
     vectors = iter(np.ones((9, 4), "float32"))
     with pytest.raises(OSError, match="No space left"):
         write_embeddings(tmp_path / "out.npy", [["a"]] * 9, vectors)
@@ -226,11 +217,7 @@ def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
 def test_a_file_that_is_written_in_parts_is_whole(tmp_path, monkeypatch, name):
-    """And replaces what a killed process left over."""
-    monkeypatch.setattr(remote, "BATCH_BYTES", 40)
-    rest = tmp_path / f".{name}.unfinished"
-    rest.mkdir()
-    (rest / "data").write_bytes(b"half")
+    monkeypatch.setattr(remote, "WRITTEN_BYTES", 40)
     vectors = np.arange(36, dtype="float32").reshape(9, 4)
     sentences = [[str(i)] for i in range(9)]
     write_embeddings(tmp_path / name, sentences, iter(vectors))
@@ -242,9 +229,12 @@ def test_a_file_that_is_written_in_parts_is_whole(tmp_path, monkeypatch, name):
         np.testing.assert_array_equal([found[i] for i in range(9)], vectors)
 
 
-def test_a_missing_server_is_an_error_with_status_1(text, tmp_path, capsys):
+def test_a_missing_server_is_an_error_with_status_1(
+    text, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(remote, "FIRST_PAUSE", 0)
     with stand_in.serving(stand_in.save(tmp_path)) as gone:
         address = f"localhost:{gone.port}"
     arguments = [str(text), str(tmp_path / "o.npy"), "--server", address]
-    assert command("client")([*arguments, "--retries", "0"]) == 1
+    assert command("client")(arguments) == 1
     assert "should be the port of gRPC" in capsys.readouterr().err
