@@ -33,12 +33,12 @@ def change(path, name, edit):
     zipped(path, {n: c for n, c in files.items() if c is not None})
 
 
-def in_hdf5(edit, content):
-    """Edits the first array of an HDF5 file."""
+def with_nan(content):
+    """Fills the first array of an HDF5 file."""
     target, names = io.BytesIO(content), []
     with h5py.File(target, "a") as file:
         file.visit(names.append)
-        edit(next(x for x in map(file.get, names) if getattr(x, "shape", ())))
+        next(x for x in map(file.get, names) if getattr(x, "shape", ()))[...] = np.nan
     return target.getvalue()
 
 
@@ -48,18 +48,6 @@ def with_sizes(content, **sizes):
     (layer,) = (x for x in config["config"]["layers"] if x["class_name"] == "Elmo")
     layer["config"]["config"].update(sizes)
     return json.dumps(config).encode()
-
-
-def virtual(array):
-    group, name, shape = array.parent, array.name, array.shape
-    del group[name]
-    layout = h5py.VirtualLayout(shape, "float32")
-    layout[...] = h5py.VirtualSource("/etc/other.hdf5", "a", shape)
-    group.create_virtual_dataset(name, layout)
-
-
-def filled_with_nan(array):
-    array[...] = np.nan
 
 
 def test_a_sound_model_is_loaded_and_another_file_named(saved):
@@ -75,13 +63,7 @@ def test_a_sound_model_is_loaded_and_another_file_named(saved):
     [
         (WEIGHTS, lambda c: c[: len(c) // 2], "model.weights.h5 in .* an HDF5 file"),
         (WEIGHTS, lambda c: None, "lacks {'model.weights.h5'}"),
-        (WEIGHTS, partial(in_hdf5, virtual), "model.weights.h5 in .* virtual"),
-        (
-            WEIGHTS,
-            partial(in_hdf5, filled_with_nan),
-            "should hold finite numbers. Found: nan at",
-        ),
-        (CONFIG, lambda c: None, "lacks {'config.json'}"),
+        (WEIGHTS, with_nan, "should hold finite numbers. Found: nan at"),
         (CONFIG, lambda c: b"[" * 100_000, "config.json in .* should describe a"),
         (CONFIG, lambda c: b"{}", "should be a sound Keras model"),
         (
