@@ -147,14 +147,10 @@ def _members_of_zip(path):
         for member in file.infolist():
             is_link = stat.S_ISLNK(member.external_attr >> 16)
             is_file = not (member.is_dir() or is_link)
-            open_member = functools.partial(_open_in_zip, file, member)
+            if member.compress_type not in _COMPRESSIONS:
+                raise ValueError("Its compression should be deflate, bzip2 or none.")
+            open_member = functools.partial(file.open, member)
             yield is_file, member.filename, member.file_size, open_member
-
-
-def _open_in_zip(file, member):
-    if member.compress_type not in _COMPRESSIONS:
-        raise ValueError("Its compression should be deflate, bzip2 or none.")
-    return file.open(member)
 
 
 def _members_of_tar(path):

@@ -21,7 +21,7 @@ def test_a_module_has_the_weights_and_sizes_of_its_variables_and_no_softmax(
     assert_same(source.weights, bilm.weights)
 
 
-def test_its_mix_is_the_mix_of_the_layer_also_when_converted(module, tmp_path):
+def test_its_mix_is_the_mix_of_the_layer_also_when_converted(module, tmp_path, eagerly):
     elmo = Elmo.from_pretrained(module, num_representations=2)
     for mix in elmo.mixes:
         np.testing.assert_array_equal(mix.scalars, np.float32(SCALARS))

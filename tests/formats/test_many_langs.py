@@ -138,6 +138,7 @@ def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
         np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
 
 
+@pytest.mark.slow  # its graphs are traced for 13 seconds
 def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
     source = write_files(tmp_path / "m", model_files(with_values(char_dim=0)))
     elmo = Elmo.from_pretrained(source, trainable_bilm=True)

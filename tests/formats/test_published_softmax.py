@@ -47,7 +47,7 @@ def published(own, tmp_path):
     return directory
 
 
-def test_a_published_softmax_scores_as_an_own_one(own, published):
+def test_a_published_softmax_scores_as_an_own_one(own, published, eagerly):
     ours = LanguageModel(own, VOCABULARY)
     theirs = LanguageModel.from_pretrained(published)
     assert theirs.vocabulary.words == tuple(VOCABULARY.words[i] for i in ORDER)

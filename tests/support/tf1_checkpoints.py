@@ -63,7 +63,8 @@ def write(prefix, values):
 
 def options(n_layers=2):
     config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=n_layers)
-    content = config.to_options() | {"n_tokens_vocab": WORDS}
+    content = json.loads(json.dumps(config.to_options()))
+    content["n_tokens_vocab"] = WORDS
     content["char_cnn"]["n_characters"] = 261
     return content
 
