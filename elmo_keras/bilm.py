@@ -216,7 +216,6 @@ class BidirectionalLanguageModel(keras.layers.Layer):
 
 
 def _token_representation(config, dtype):
-    """The layer from ids to the context-independent vectors x."""
     arguments = {
         "filters": config.filters,
         "projection_dim": config.projection_dim,

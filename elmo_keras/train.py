@@ -82,7 +82,6 @@ def run_training(
     word: str | None,
     dry_run: bool,
 ) -> int:
-    """Trains a model and compares the uses of `word`."""
     import_tensorflow()
     from elmo_keras.training import cost, distribution, report
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
@@ -170,7 +169,6 @@ def print_perplexity(output: Path, data: TextData) -> int:
 
 
 def uses_to_show(inputs: "Inputs", word: str) -> list:
-    """Uses of the word whose neighbors are printed at the end."""
     texts = inputs.train, inputs.valid
     uses = [use for text in texts for use in occurrences(text, word, MAX_USES)]
     if len(uses) <= NEIGHBORS:

@@ -117,15 +117,6 @@ def test_sentence_boundaries_are_kept_on_request(config, elmo, eagerly):
     assert np.any(whole[2, 0]) and np.any(whole[2, 1]) and not np.any(whole[2, 2:])
 
 
-def test_each_representation_has_its_own_mix(config, eagerly):
-    elmo = elmo_layer(config, num_representations=2)
-    first, second = elmo(tf.constant([["a"]]))
-    assert np.abs(first - second).max() > 1e-3
-    elmo.mixes[1].set_weights(elmo.mixes[0].get_weights())
-    first, second = elmo(tf.constant([["a"]]))
-    np.testing.assert_array_equal(first, second)
-
-
 def test_all_layers_and_the_top_one_are_layers_of_the_bilm(config, elmo, eagerly):
     tokens = [["a", "b"], ["c"]]
     expected = elmo.all_layers(tokens)

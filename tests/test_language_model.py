@@ -5,7 +5,6 @@ import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras.analyses.score import OF_SENTENCES
-from elmo_keras.formats.model_directory import save_model
 from tests.support.commands import command
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
@@ -48,26 +47,11 @@ def test_scores_are_those_of_the_oracle_in_the_order_of_the_sentences(model):
 
 def test_unknown_words_are_marked_and_perplexity_counts_one_boundary(model):
     known = VOCABULARY.words[-1]
-    [scores] = model.score([[known, "notaword"]])
+    [scores, nothing] = model.score([f"{known} notaword", ""])
+    assert nothing.forward.shape == (0,) and np.isfinite(nothing.boundaries).all()
     assert scores.unknown.tolist() == [False, True]
     expected = np.exp(-scores.totals.sum() / 2 / 3)
     assert scores.perplexity == pytest.approx(expected)
-
-
-def test_one_text_is_one_sentence(model):
-    text = " ".join(SENTENCES[0])
-    [scores] = model.score(text)
-    assert scores.tokens == tuple(SENTENCES[0])
-    assert model.likeliest(text, 1) == model.likeliest(SENTENCES[0], 1)
-    with pytest.raises(
-        ValueError, match="`top` should be an integer from 1 to .* Received: -1"
-    ):
-        model.likeliest(text, 1, top=-1)
-
-
-def test_an_empty_sentence_has_its_boundaries_only(model):
-    [scores] = model.score([""])
-    assert scores.forward.shape == (0,) and np.isfinite(scores.boundaries).all()
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
@@ -117,11 +101,6 @@ def test_other_positions_and_directions_are_refused(
 def test_a_model_without_a_softmax_predicts_no_words(model_directory):
     with pytest.raises(ValueError, match="should have a softmax and its vocabulary"):
         LanguageModel.from_pretrained(model_directory)
-
-
-def test_a_model_directory_is_read_with_its_words(model, tmp_path):
-    save_model(tmp_path, model.bilm, VOCABULARY)
-    assert LanguageModel.from_pretrained(tmp_path).vocabulary.words == VOCABULARY.words
 
 
 @pytest.mark.usefixtures("read")

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig, LanguageModel
-from elmo_keras import perplexity as module
-from elmo_keras.perplexity import log_probability_sums
+from elmo_keras import language_model as module
+from elmo_keras.language_model import log_probability_sums
 from elmo_keras.text.corpus import Corpus
 from tests.support.dictionaries import dictionary_config
 from tests.support.models import random_bilm

@@ -1,6 +1,5 @@
 """The command `embed`."""
 
-import contextlib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,26 +12,14 @@ from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.util.arguments import Arithmetic, Count, Finite, Layers, Mix
-from elmo_keras.util.command import (
-    DISK_ERRORS,
-    INTERRUPTED,
-    CommandFailed,
-    fail,
-    import_tensorflow,
-    stopping,
-)
+from elmo_keras.util.command import INTERRUPTED, fail, import_tensorflow, stopping
 
 RAY = Parameter(group="With Ray")
 
 
 def _parse_shard(_, tokens):
-    try:
-        index, count = map(int, tokens[0].value.split("/"))
-    except ValueError:
-        index, count = 0, 0
-    if not 1 <= index <= count:
-        raise ValueError(f"Must be I/N, I from 1 to N. Received: {tokens[0].value}")
-    return index, count
+    index, count = tokens[0].value.split("/")
+    return int(index), int(count)
 
 
 Shard = Annotated[tuple[int, int], Parameter(converter=_parse_shard, n_tokens=1)]
@@ -104,86 +91,58 @@ def embed(
         part_kilobytes: text of a part, the least work that a kill can cost
     """
     paths = [Path("/dev/stdin" if path == "-" else path) for path in inputs]
-    only_ray = {
-        "--address": address,
-        "--workers": workers,
-        "--text-column": text_column,
-        "--id-column": id_column,
+    ray = {
+        "address": address,
+        "workers": workers,
+        "text_column": text_column,
+        "id_column": id_column,
     }
-    surplus = [name for name, value in only_ray.items() if value is not None]
-    if engine is None and (surplus or len(paths) > 1):
-        what = surplus[0] if surplus else "More than one INPUT"
-        raise ValueError(f"{what} works only with --engine ray.")
+    if engine is None and (len(paths) > 1 or any(ray.values())):
+        raise ValueError(
+            "More than one INPUT, --address, --workers, --text-column and --id-column "
+            "work only with --engine ray."
+        )
     if engine and shard != (1, 1):
         raise ValueError("--shard works without --engine; Ray divides the text itself.")
-    if layers != "mix" and (mix or gamma is not None):
-        raise ValueError("--mix and --gamma work only with --layers mix.")
     source = model or options
     if source is None or (model is None) != (None not in (options, weights)):
         raise ValueError("Give --model, or --options and --weights.")
-    with contextlib.ExitStack() as files:
-        # Opened before the model is read: a missing file is reported at once, and the
-        # writer of a pipe keeps its reader.
-        for path in paths if engine is None else []:
-            files.enter_context(path.open("rb"))
-        read = [*paths, *(parts_of_model(model) if model else ())]
-        read += [Path(path) for path in (options, weights) if path]
-        if engine:
-            check_output_folder(output, read, overwrite=overwrite)
+    read = [*paths, *(parts_of_model(model) if model else ())]
+    read += [Path(path) for path in (options, weights) if path]
+    if engine:
+        check_output_folder(output, read, overwrite=overwrite)
+    else:
+        paths[0].stat()  # a missing file is reported before the model is read
+        check_output(output, read, shard=shard, pooling=pooling, overwrite=overwrite)
+    # A published model is downloaded while Ctrl-C still ends the command at once.
+    local_files(source, weights)
+    if not uses_litert(source, arithmetic):
+        import_tensorflow()
+    settings = {
+        "weights": weights,
+        "layers": layers,
+        "mix": mix,
+        "gamma": gamma,
+        "pooling": pooling,
+        "dtype": "float16" if float16 else "float32",
+        "arithmetic": arithmetic,
+        "tokens_at_once": tokens_at_once,
+        "cache_bytes": cache_megabytes * 2**20,
+        "forget_sentences": forget_sentences,
+        "overwrite": overwrite,
+        "progress": True,
+    }
+    with stopping() as stop:
+        settings["stop"] = stop.is_set
+        if engine is None:
+            summary = embed_corpus(source, paths[0], output, shard=shard, **settings)
         else:
-            check_output(
-                output, read, shard=shard, pooling=pooling, overwrite=overwrite
-            )
-        # A published model is downloaded while Ctrl-C still ends the command at once.
-        local_files(source, weights)
-        if not uses_litert(source, arithmetic):
-            import_tensorflow()
-        settings = {
-            "weights": weights,
-            "layers": layers,
-            "mix": mix,
-            "gamma": gamma,
-            "pooling": pooling,
-            "dtype": "float16" if float16 else "float32",
-            "arithmetic": arithmetic,
-            "tokens_at_once": tokens_at_once,
-            "cache_bytes": cache_megabytes * 2**20,
-            "forget_sentences": forget_sentences,
-            "overwrite": overwrite,
-            "progress": True,
-        }
-        with stopping() as stop:
-            try:
-                if engine is None:
-                    summary = embed_corpus(
-                        source,
-                        paths[0],
-                        output,
-                        shard=shard,
-                        stop=stop.is_set,
-                        **settings,
-                    )
-                else:
-                    from elmo_keras.embed.ray import embed_on_ray
+            from elmo_keras.embed.ray import embed_on_ray
 
-                    summary = embed_on_ray(
-                        source,
-                        paths,
-                        output,
-                        text_column=text_column,
-                        id_column=id_column,
-                        workers=workers,
-                        address=address,
-                        part_bytes=part_kilobytes * 2**10,
-                        stop=stop.is_set,
-                        **settings,
-                    )
-            except OSError as error:
-                if error.errno not in DISK_ERRORS:
-                    raise
-                raise CommandFailed(
-                    f"{error}. What was written is kept; the same command resumes."
-                ) from error
+            size = part_kilobytes * 2**10
+            summary = embed_on_ray(
+                source, paths, output, part_bytes=size, **ray, **settings
+            )
     print(summary)
     if summary.finished:
         return 0

@@ -33,7 +33,6 @@ class Batch(NamedTuple):
     lengths: np.ndarray  # int64 (sentences,), the number of tokens of each
     word_ids: np.ndarray  # int32, of all sentences, each with <S> and </S>
     table: WordTable  # the words that have these ids
-    n_new: int  # words that are new with this batch and those sorted with it
 
 
 class Embedder:
@@ -109,8 +108,6 @@ class Embedder:
             check_counts(tokens_at_once=tokens_at_once)
         if threads is not None:
             check_counts(threads=threads)
-        if not (tokenizer is None or callable(tokenizer)):
-            raise ValueError(f"`tokenizer` should be callable. Received: {tokenizer!r}")
         is_layer = hasattr(model, "bilm")
         if is_layer and not (weights is None and arithmetic is None):
             raise ValueError(
@@ -134,16 +131,6 @@ class Embedder:
         }
         self.__setstate__({"settings": settings, "fingerprint": None})
         self._load()
-
-    def __repr__(self) -> str:
-        names = "layers", "mix", "gamma", "pooling", "dtype", "arithmetic", "tokenizer"
-        shown = [f"{self._settings['model']!r}"]
-        shown += [
-            f"{name}={self._settings[name]!r}"
-            for name in names
-            if self._settings[name] is not None
-        ]
-        return f"Embedder({', '.join(shown)})"
 
     def __call__(
         self, sentences: str | Iterable[Sentence]
@@ -228,7 +215,7 @@ class Embedder:
         n_tokens, first = self._settings["tokens_at_once"], 0
         at_once = BATCHES_AT_ONCE * n_tokens
         for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):
-            table, word_ids, n_new = words.encode(chunk)
+            table, word_ids = words.encode(chunk)
             lengths = np.array([len(ids) for ids in word_ids])
             for indices in balanced_batches(lengths.tolist(), n_tokens):
                 yield Batch(
@@ -236,9 +223,7 @@ class Embedder:
                     lengths=lengths[indices] - N_BOUNDARIES,
                     word_ids=np.concatenate([word_ids[i] for i in indices]),
                     table=table,
-                    n_new=n_new,
                 )
-                n_new = 0
             first += len(chunk)
 
     def embed_batch(self, batch: Batch) -> list[np.ndarray]:

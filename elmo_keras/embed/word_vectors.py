@@ -31,12 +31,12 @@ class WordVectors:
 
     def encode(
         self, sentences: Sequence[Sequence[bytes]]
-    ) -> tuple["WordTable", list[np.ndarray], int]:
-        """A table of the words of all these sentences, and as in `WordTable.add`."""
+    ) -> tuple["WordTable", list[np.ndarray]]:
+        """A table of the words of all these sentences, and their ids with boundaries."""
         with self._lock:
             if self._table is None or len(self._table.ids) >= self._max_words:
                 self._table = WordTable(self._engine)
-            return self._table, *self._table.add(sentences)
+            return self._table, self._table.add(sentences)
 
 
 class WordTable:
@@ -48,8 +48,7 @@ class WordTable:
         self._compute, self._n_computed, self._waiting = engine.word_vectors, 0, []
         self._lock = threading.Lock()
 
-    def add(self, sentences: Sequence[Sequence[bytes]]) -> tuple[list[np.ndarray], int]:
-        """The word ids of sentences with boundaries, and how many words are new."""
+    def add(self, sentences: Sequence[Sequence[bytes]]) -> list[np.ndarray]:
         before, add = len(self.ids), self.ids.setdefault
         for word in self._boundaries:
             add(word, len(self.ids))
@@ -59,10 +58,9 @@ class WordTable:
             )
             for sentence in sentences
         ]
-        new = list(itertools.islice(self.ids, before, None))
         with self._lock:
-            self._waiting.append(new)
-        return word_ids, len(new) - (N_BOUNDARIES if before == 0 else 0)
+            self._waiting.append(list(itertools.islice(self.ids, before, None)))
+        return word_ids
 
     def vectors(self, word_ids: np.ndarray) -> np.ndarray:
         with self._lock:

@@ -100,7 +100,6 @@ class CharacterCNN(keras.layers.Layer):
 
     @property
     def n_filters(self):
-        """Number of filters of all widths."""
         return sum(count for _, count in self.filters)
 
     def build(self, input_shape):

@@ -70,14 +70,6 @@ def gate_gradients(gates, tanh, before, *, d_cell, d_hidden):
     return tf.concat([d_i, d_j, d_f, d_o], axis=1)
 
 
-def gate_factors(gates, tanh, before):
-    """What `gate_gradients` multiplies `d_cell`, and for o `d_hidden`, by."""
-    i, j, f, o = gates
-    d_i, d_j = j * i * (1 - i), i * (1 - j * j)
-    d_f, d_o = before * f * (1 - f), tanh * o * (1 - o)
-    return tf.concat([d_i, d_j, d_f, d_o], axis=1)
-
-
 def through_tanh(d_hidden, o, tanh):
     """The gradient of the cell state from that of o · tanh(cell state)."""
     return d_hidden * o * (1 - tanh * tanh)

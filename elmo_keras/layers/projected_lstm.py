@@ -144,7 +144,6 @@ class ProjectedLSTM(keras.layers.Layer):
         return Weights(kernel, recurrent_kernel, bias, projection_kernel)
 
     def zero_state(self, batch_size):
-        """A state `(output, cell)` of zeros."""
         return (
             tf.zeros((batch_size, self.projection_dim), self.compute_dtype),
             tf.zeros((batch_size, self.units), cell_dtype(self.compute_dtype)),

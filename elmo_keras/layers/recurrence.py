@@ -19,7 +19,7 @@ from elmo_keras.layers.lstm_cell import (
     Weights,
     cell,
     clip,
-    gate_factors,
+    gate_gradients,
     gates_of,
     not_clipped,
     through_tanh,
@@ -176,7 +176,7 @@ def _backward(
     gates = tf.split(gates, 4, axis=1)
     # All factors of the steps' gradients: (tokens, 7 · units).
     tanh, unclipped = tf.tanh(cells), not_clipped(cells, clips.cell)
-    to_gates = gate_factors(gates, tanh, cells_before)
+    to_gates = gate_gradients(gates, tanh, cells_before, d_cell=1.0, d_hidden=1.0)
     to_cell = through_tanh(unclipped, gates[3], tanh)
     d_gates, d_projected, d_state = _through_steps(
         Steps(sizes),

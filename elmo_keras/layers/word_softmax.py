@@ -49,7 +49,6 @@ class WordSoftmax(keras.layers.Layer):
         return word_logits(inputs, *self.table())
 
     def table(self):
-        """Kernel and bias as tensors."""
         return [tf.convert_to_tensor(w.value) for w in (self.kernel, self.bias)]
 
     def log_probabilities_of(self, inputs, targets):

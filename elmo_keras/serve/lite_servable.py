@@ -75,7 +75,7 @@ class LiteServable(Servable):
 
     def _outputs(self, sentences, time, keys):
         lengths = np.array([len(tokens) for tokens in sentences], np.int32)
-        table, ids, _ = self._words.encode(sentences)
+        table, ids = self._words.encode(sentences)
         ids = np.concatenate([*ids, np.empty(0, np.int32)])
         layers = [*self._mix.all_layers(table.vectors(ids), lengths)]
         mask = np.arange(time) < lengths[:, None]

@@ -48,7 +48,6 @@ def save_checkpoint(
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, the newest first."""
     paths = [path for path in folder.glob("checkpoint-*") if _NAME.fullmatch(path.name)]
     return sorted(paths, reverse=True)
 

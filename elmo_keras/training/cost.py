@@ -86,7 +86,6 @@ def _first_words(streams, n_rows):
 
 
 def _activations(config, tokens, words, length):
-    """Number of floats kept for the gradient of a part."""
     kept = 5 * config.units + 4 * config.projection_dim
     gradient = 2 * 5 * config.units  # of the layer that is computed
     lstm = tokens * (2 * config.n_layers * kept + gradient)

@@ -74,7 +74,6 @@ def n_local_replicas(strategy: tf.distribute.Strategy) -> int:
 
 
 def _cluster(strategy):
-    """The cluster of several processes, or None."""
     resolver = strategy.cluster_resolver
     if resolver is None or resolver.task_type is None:
         return None
@@ -82,7 +81,6 @@ def _cluster(strategy):
 
 
 def scatter_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
-    """Gives each replica its share of the rows of tensors `(all rows, …)`."""
     return _on_replicas(strategy, _replica_rows)(rows)
 
 

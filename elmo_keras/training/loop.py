@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.perplexity import HeldOutPerplexity, log_probability_sums
+from elmo_keras.language_model import HeldOutPerplexity, log_probability_sums
 from elmo_keras.training.distribution import (
     is_chief,
     n_workers,
@@ -156,8 +156,6 @@ def held_out_perplexity(run: TrainingRun) -> HeldOutPerplexity:
 
 
 class Monitor(contextlib.AbstractContextManager):
-    """Adds the results of the steps to the progress, and shows them."""
-
     def __init__(self, run: TrainingRun, limits: Limits, folder: Path):
         self.run, self.limits = run, limits
         self.unread: list[Any] = []  # losses and predictions of steps

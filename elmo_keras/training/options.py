@@ -132,7 +132,6 @@ class RunSettings:
 
     @property
     def character_options(self) -> dict[str, Any]:
-        """Changes of the preset."""
         changes = {
             "max_characters_per_token": self.max_characters_per_token,
             "cut_at": self.cut_at,
@@ -160,7 +159,6 @@ class RunSettings:
         return self.negatives if few and not self.full_softmax else None
 
     def published(self) -> dict[str, Any]:
-        """The keys of options.json about the updates."""
         return {
             "unroll_steps": self.unroll_steps,
             "n_negative_samples_batch": self.negatives,

@@ -19,11 +19,10 @@ from elmo_keras.util.files import installed_version
 from elmo_keras.util.markdown_table import markdown_table
 
 PACKAGES = "elmo-keras", "tensorflow", "keras", "numpy"
-FINE, COARSE = 400, 40  # points of the two curves of the loss
+STRETCHES = 40  # points of the curve of mean losses
 
 
 def describe_inputs(inputs: Inputs, streams: Streams) -> str:
-    """Lines about the texts and the sizes of the model, and warnings."""
     train, valid = inputs.statistics
     n_words = len(inputs.vocabulary)
     softmax = n_words * (inputs.config.projection_dim + 1)
@@ -90,7 +89,6 @@ def write_card(run: TrainingRun, data: TextData, output: Path) -> None:
 
 
 def model_card(run: TrainingRun, data: TextData) -> str:
-    """What a model was trained on, how, and how good it is, in Markdown."""
     reference = ["Python's language reference"]
     train, valid = run.inputs.statistics
     options = [(name, f"`{json.dumps(v)}`") for name, v in run.metadata.items()]
@@ -174,27 +172,18 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
 
 
 def _draw_loss(axes, rows):
-    if not len(rows):
-        return
+    """The rows, and means of stretches of them."""
+    stretches = np.array_split(rows, min(STRETCHES, len(rows))) if len(rows) else []
+    means = [
+        np.average(stretch, axis=0, weights=stretch[:, 1] - stretch[:, 0])
+        for stretch in stretches
+    ]
     thin = {"color": "tab:gray", "linewidth": 0.7, "alpha": 0.7}
-    for n_points, style in ((FINE, thin), (COARSE, {"color": "black"})):
-        tokens, means, width = _means(rows, n_points)
-        label = f"mean of {float(f'{width:.2g}'):,.0f} tokens"
-        axes.plot(tokens, means, label=label, **style)
-    axes.legend(frameon=False)
-
-
-def _means(rows, n_points):
-    """Middles, means and number of tokens of stretches of about equally many tokens."""
-    # The last steps of an epoch, when most rows of text have ended, have few tokens.
-    first, end, losses = rows.T
-    width = end[-1] / min(n_points, len(rows))
-    middles, n_tokens = (first + end) / 2, end - first
-    stretches = (middles // width).astype(int)
-    totals = np.bincount(stretches, n_tokens)
-    used = totals > 0
-    sums = [np.bincount(stretches, n_tokens * x) for x in (middles, losses)]
-    return *(x[used] / totals[used] for x in sums), width
+    for points, style in (
+        (rows, thin),
+        (np.reshape(means, (-1, 3)), {"color": "black"}),
+    ):
+        axes.plot(points[:, :2].mean(axis=1), points[:, 2], **style)
 
 
 def _draw_perplexity(axes, points):

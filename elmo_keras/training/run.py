@@ -68,7 +68,6 @@ class TrainingRun:
         self.state = scatter_rows(self.strategy, zeros)
 
     def variables(self) -> dict[str, keras.Variable]:
-        """The variables by their names in a checkpoint."""
         weights, slots = self.bilm.trainable_weights, self.optimizer.variables
         return {
             **{f"weights/{i}": weight for i, weight in enumerate(weights)},

@@ -95,7 +95,6 @@ def train_step(
 
 
 def _split(state, n_parts):
-    """The state of the rows of each part."""
     tensors = [tf.split(x, n_parts) for x in tf.nest.flatten(state)]
     return [tf.nest.pack_sequence_as(state, rows) for rows in zip(*tensors)]
 
@@ -170,7 +169,6 @@ def stream_losses(
 
 
 def _softmax_rows(softmax, batch):
-    """Kernel and bias of the words that the batch needs."""
     if "candidates" not in batch:
         return softmax.table()
     # The gradient of these rows is summed per word, and small for any vocabulary.

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, layers
-from tests.support.dictionaries import DICTIONARY, dictionary_config
+from tests.support.dictionaries import DICTIONARY
 from tests.support.models import randomize, with_gradients
 
 CONFIG = ElmoConfig.preset("test")
@@ -69,16 +69,11 @@ ROWS = {
     "StackedLSTM": (partial(layers.StackedLSTM, 3, 7, 5), FEATURES),
     "BidirectionalLSTM": (partial(layers.BidirectionalLSTM, 2, 7, 5, **BARE), FEATURES),
     "ScalarMix": (partial(layers.ScalarMix, **LEARNED), STACK),
-    "ScalarMix_average": (partial(layers.ScalarMix, "average"), STACK),
     "ScalarMix_one_layer": (partial(layers.ScalarMix, -1), STACK),
     "WordSoftmax": (partial(layers.WordSoftmax, 11), FEATURES),
     "BidirectionalLanguageModel": (
         partial(BidirectionalLanguageModel, CONFIG, vocabulary_size=11),
         IDS,
-    ),
-    "Elmo_with_dictionary": (
-        partial(Elmo, dictionary_config(), trainable_bilm=True),
-        TOKENS,
     ),
     "Elmo": (
         partial(Elmo, CONFIG, trainable_bilm=True, layer_norm=True, l2=0.1),

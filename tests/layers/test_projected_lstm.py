@@ -102,13 +102,6 @@ def test_gate_inputs_are_computed_in_pieces_of_bounded_size(
     assert sum(rows) == 19 and max(rows) <= 10 and len(rows) == 2
 
 
-def test_a_mask_of_numbers_equals_a_mask_of_booleans():
-    lstm = ProjectedLSTM(7, 5, reverse=True)
-    mask = np.array([[1, 1, 0, 0], [1, 1, 1, 0]])
-    actual, expected = (lstm(INPUTS[:2, :4], mask=m) for m in (mask, mask > 0))
-    np.testing.assert_array_equal(actual, expected)
-
-
 @pytest.mark.parametrize("shape", [(0, 4, 3), (2, 0, 3), (0, 0, 3)])
 def test_empty_batches_and_sentences(shape):
     lstm = StackedLSTM(2, 7, 5, return_state=True)

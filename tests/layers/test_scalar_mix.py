@@ -28,17 +28,19 @@ def test_the_learned_mix_is_that_of_the_paper(layer_norm):
         np.testing.assert_allclose(mix(LISTED)[i], expected, atol=1e-6)
 
 
-def test_the_average_and_one_layer():
-    np.testing.assert_allclose(ScalarMix("average")(LISTED), LAYERS.mean(0), atol=1e-6)
-    for layer, index in ((0, 0), (1, 1), (-1, -1), ("top", -1)):
-        np.testing.assert_array_equal(ScalarMix(layer)(LISTED), LAYERS[index])
-
-
-@pytest.mark.parametrize("layers", ["mix", "average", "top", 1, -1])
-def test_the_output_is_the_sum_weighted_by_the_layer_weights(layers):
+@pytest.mark.parametrize(
+    ("layers", "weights"),
+    [
+        ("mix", [1 / 3] * 3),
+        ("average", [1 / 3] * 3),
+        ("top", [0, 0, 1]),
+        (1, [0, 1, 0]),
+        (-1, [0, 0, 1]),
+    ],
+)
+def test_the_output_is_the_sum_weighted_by_the_layer_weights(layers, weights):
     mix = built(layers)
-    weights = np.asarray(mix.layer_weights())
-    assert weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(mix.layer_weights(), weights, atol=1e-6)
     expected = np.einsum("j,jbtd->btd", weights, LAYERS)
     np.testing.assert_allclose(mix(LISTED), expected, atol=1e-6)
 
@@ -48,27 +50,19 @@ def test_a_stack_is_mixed_like_a_list():
     np.testing.assert_array_equal(ScalarMix()(stack), ScalarMix()(LISTED))
 
 
-def test_padding_of_zeros_stays_zero_with_layer_norm():
+def test_padding_of_zeros_stays_zero_with_layer_norm_also_in_float16():
     padded = [tf.pad(x, [[0, 0], [0, 2], [0, 0]]) for x in LISTED]
     mix = ScalarMix(layer_norm=True)
     np.testing.assert_allclose(mix(padded)[:, :5], mix(LISTED), atol=1e-6)
     assert not np.any(mix(padded)[:, 5:])
-
-
-def test_layer_norm_of_padding_is_finite_in_float16():
-    mix = ScalarMix(layer_norm=True, dtype="float16")
-    assert not np.any(mix([tf.zeros((1, 2, 4), "float16")] * 2))
+    half = ScalarMix(layer_norm=True, dtype="float16")
+    assert not np.any(half([tf.zeros((1, 2, 4), "float16")] * 2))
 
 
 def test_the_regularizer_is_of_the_weights_before_the_softmax():
     penalty = keras.regularizers.L2(0.1)
     mix = built(mix=WEIGHTS, regularizer=penalty, gamma=9)
     assert float(sum(mix.losses)) == pytest.approx(0.1 * np.square(WEIGHTS).sum())
-
-
-def test_a_frozen_mix_has_nothing_to_train():
-    mix = built(mix=WEIGHTS, trainable=False)
-    assert mix.trainable_weights == [] and len(mix.weights) == 2
 
 
 @pytest.mark.parametrize(
@@ -84,12 +78,8 @@ def test_a_frozen_mix_has_nothing_to_train():
 def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         ScalarMix(**arguments)(LISTED)
-
-
-def test_another_number_of_layers_than_at_first_is_refused():
-    mix = built()
     with pytest.raises(ValueError, match="should hold 3 tensors.*Received: 2"):
-        mix(LISTED[:2])
+        built()(LISTED[:2])
 
 
 def test_values_can_be_assigned():

@@ -71,8 +71,3 @@ def test_very_unlikely_words_have_finite_probabilities(softmax, case, monkeypatc
     assert actual[1] == pytest.approx(
         -float(losses_of_all_logits(softmax, *case)[1]), abs=0.01
     )
-
-
-def test_no_tokens_give_no_probabilities(softmax):
-    actual = softmax.log_probabilities_of(tf.zeros((0, DIM)), tf.zeros(0, tf.int32))
-    assert actual.shape == (0,)

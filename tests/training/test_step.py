@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.step import stream_losses, train_step
 from elmo_keras.training.streams import Streams
@@ -101,22 +100,6 @@ def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_nega
         np.testing.assert_allclose(new, expected, atol=1e-6)  # rounding
 
 
-@pytest.mark.parametrize("share", [0, pytest.param(0.5, marks=pytest.mark.slow)])
-def test_the_size_of_the_first_axis_of_a_batch_may_be_unknown(bilm, share):
-    """As in the batches of several workers."""
-    dataset = streams_of(bilm, 3, share).batches(0)
-    (batch,), state = next(iter(dataset)), bilm.lstm.zero_state(2)
-    unknown = {
-        name: tf.TensorSpec([None, *spec.shape[1:]][: spec.shape.rank], spec.dtype)
-        for name, spec in dataset.element_spec[0].items()
-    }
-    losses = tf.function(
-        lambda batch: stream_losses(bilm, batch, state)[0], input_signature=[unknown]
-    )
-    expected, _ = stream_losses(bilm, batch, state)
-    np.testing.assert_allclose(losses(batch), expected, atol=1e-5)
-
-
 def test_a_decay_of_the_weights_is_part_of_a_step(bilm):
     parts, before = batches(bilm)[0], [np.copy(w) for w in bilm.get_weights()]
     optimizer = keras.optimizers.AdamW(1e-6, weight_decay=1e5)
@@ -161,18 +144,3 @@ def test_the_softmax_can_be_trained_alone(bilm, n_negatives):
     assert [np.any(a != b) for a, b in zip(after, before)] == softmax
     # The accumulators of the other weights stay at 1 too.
     assert [np.any(sums.numpy() != 1) for sums in optimizer.variables[2:]] == softmax
-
-
-def test_dropout_is_a_function_of_the_seed(config):
-    bilm = BidirectionalLanguageModel(
-        config, vocabulary_size=len(VOCABULARY), dropout=0.5
-    )
-    bilm.build()
-    (batch,) = batches(bilm)[0]
-
-    def losses(seed):
-        step = stream_losses(bilm, batch | {"seed": seed}, bilm.lstm.zero_state(2))
-        return step[0].numpy().tolist()
-
-    first, other = tf.constant([1, 0]), tf.constant([1, 1])
-    assert losses(first) == losses(first) != losses(other)

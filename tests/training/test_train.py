@@ -6,9 +6,6 @@ import io
 import json
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import types
 from unittest import mock
 
@@ -22,7 +19,6 @@ from elmo_keras.training import cost, loop, step
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.commands import command
-from tests.support.paths import ROOT
 from tests.support.training_runs import SIZES, prepared, write_text
 
 train = command("train")
@@ -169,21 +165,6 @@ def test_the_status_shows_why_training_ended_early(
     monkeypatch.setattr(loop, "fit", mock.Mock(side_effect=[outcome]))
     assert train(files) == status
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_ctrl_c_saves_what_was_learned(files, tmp_path):
-    command = [sys.executable, ROOT / "train.py", *files, "--epochs", "100000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            if "Epoch 2/" in line:
-                break
-        process.send_signal(signal.SIGINT)
-        rest = process.stdout.read()
-    assert process.returncode == 130
-    assert "The same command resumes there." in rest
-    assert load_bilm(tmp_path / "model").vocabulary_size == 11
-    assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS) is not None
 
 
 def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
