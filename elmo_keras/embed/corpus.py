@@ -6,10 +6,10 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from elmo_keras.embed.embedder import Batch, Embedder
 from elmo_keras.embed.engines.engine import Engine
@@ -59,14 +59,47 @@ class Summary:
         )
 
 
+class WrittenPart(NamedTuple):
+    """The counts of a part that is on the disk."""
+
+    is_new: bool  # and not of an earlier call
+    sentences: int
+    tokens: int
+    words: int = 0
+
+
+def count_parts(
+    parts: Parts,
+    written: Iterable[WrittenPart],
+    bar: Progress,
+    share: Callable[[int], float | None],
+    stop: Callable[[], bool],
+) -> Summary:
+    """Counts the parts as they are written, and removes those of a longer run."""
+    summary, n_parts, start = Summary(parts.output), 0, time.perf_counter()
+    for part in written:
+        n_parts += 1
+        summary.sentences += part.sentences
+        summary.tokens += part.tokens
+        summary.words += part.words
+        if part.is_new:
+            summary.tokens_now += part.tokens
+            bar.add(part.tokens, share(summary.sentences))
+        else:
+            bar.skip(part.tokens)
+            start = time.perf_counter()
+    if not stop():
+        parts.end(n_parts)
+        summary.finished = True
+    summary.seconds = time.perf_counter() - start
+    return summary
+
+
 def embed_corpus(
-    model: "str | Path | Elmo",
+    model: "str | Path | Elmo | Embedder",
     source: str | Path,
     output: str | Path,
     *,
-    layers: str | int = "mix",
-    mix: Sequence[float] | None = None,
-    gamma: float | None = None,
     pooling: str | None = None,
     shard: tuple[int, int] = (1, 1),
     forget_sentences: bool = False,
@@ -83,7 +116,7 @@ def embed_corpus(
     the disk has damaged, and the result is the same byte for byte.
 
     Args:
-        model: computes the vectors, any model that `Embedder` reads.
+        model: computes the vectors: an `Embedder`, or any model that it reads.
         source: text, plain or gzipped, one sentence a line, tokens separated by
             spaces. Sentence i is line i, from 0; an empty line has no tokens.
         output: an HDF5 file with the dataset `"i"` for sentence i, and
@@ -91,8 +124,6 @@ def embed_corpus(
             (the last one for repeated lines); its name ends in `.hdf5` or `.h5`. If
             the name ends in `.parquet`, a row for each sentence, in their order, see
             `writers.parquet.Rows`; in `.npy`, one array with a vector of each sentence.
-        layers, mix, gamma: as in `Embedder`: `(tokens, 2 · projection_dim)`, or for
-            `layers="all"` `(layers, tokens, 2 · projection_dim)`.
         pooling: `"mean"` or `"max"` for one vector of each sentence, over its tokens,
             0 if it has none. HDF5 has no pooling, `.npy` always: `"mean"` by default.
         shard: `(i, n)` for every n-th line from the i-th on, i from 1; the output's
@@ -104,8 +135,9 @@ def embed_corpus(
             one is finished, and what is unfinished of another text, model or call.
         progress: whether to show progress on standard error.
         stop: called after every batch; the call ends when it returns True.
-        **settings: further arguments of `Embedder`: `weights`, `dtype`,
-            `arithmetic`, `tokens_at_once`, `cache_bytes`, `threads`.
+        **settings: further arguments of `Embedder`: `layers`, `mix`, `gamma`,
+            `weights`, `dtype`, `arithmetic`, `tokens_at_once`, `cache_bytes`,
+            `threads`.
 
     Raises:
         ValueError: an argument is out of range, the text is not UTF-8, the output
@@ -113,58 +145,40 @@ def embed_corpus(
             unfinished output is damaged or belongs to another text, model or call.
         OSError: a file can't be read or written; what was written is kept.
     """
+    source, output = Path(source), Path(output)
+    if isinstance(model, Embedder):
+        if settings or pooling:
+            raise ValueError(
+                "An `Embedder` has its settings. Leave out: "
+                f"{', '.join(settings) or 'pooling'}"
+            )
+        pooling = model.engine.pooling
     output = check_output(
-        Path(output), [Path(source)], shard=shard, pooling=pooling, overwrite=overwrite
+        output, [source], shard=shard, pooling=pooling, overwrite=overwrite
     )
-    if pooling is None and is_npy(output):
-        pooling = "mean"
-    embedder = Embedder(
-        model,
-        layers=layers,
-        mix=mix,
-        gamma=gamma,
-        pooling=pooling,
-        **settings,
-    )
-    return write_vectors(
-        embedder,
-        Path(source),
-        output,
-        shard=shard,
-        forget_sentences=forget_sentences,
-        overwrite=overwrite,
-        progress=progress,
-        stop=stop,
-    )
-
-
-def write_vectors(
-    embedder: Embedder,
-    source: Path,
-    output: Path,
-    *,
-    shard: tuple[int, int] = (1, 1),
-    forget_sentences: bool = False,
-    overwrite: bool = False,
-    progress: bool = False,
-    stop: Callable[[], bool] = lambda: False,
-) -> Summary:
-    """Writes the vectors of an embedder to an output that `check_output` returned."""
+    if not isinstance(model, Embedder):
+        if is_npy(output):
+            pooling = pooling or "mean"
+        model = Embedder(model, pooling=pooling, **settings)
+    elif is_npy(output) and pooling is None:
+        raise ValueError("For .npy an `Embedder` should have `pooling`.")
     texts = not (forget_sentences or is_npy(output))
     name = f"{shard[0]}/{shard[1]}"
     if is_parquet(output):
-        metadata = embedder.parquet_metadata(name, texts=texts)
+        metadata = model.parquet_metadata(name, texts=texts)
     else:
-        metadata = embedder.file_metadata(name)
+        metadata = model.file_metadata(name)
     if is_npy(output):
-        metadata |= {"pooling": embedder.engine.pooling}
+        metadata |= {"pooling": pooling}
     lines, parts = _Lines(source, shard), Parts(output, ".npy", read_metadata)
     with parts.only_writer(), Progress(disable=not progress) as bar:
         parts.open(metadata, overwrite=overwrite)
-        summary, start = _write_parts(embedder, lines, parts, texts, bar, stop)
+        written = _write_parts(model, lines, parts, texts, stop)
+        summary = count_parts(parts, written, bar, lines.share, stop)
         if summary.finished:
-            _join_parts(parts, summary, embedder.engine, metadata, texts, shard[1])
-        summary.seconds = time.perf_counter() - start
+            start = time.perf_counter()
+            _join_parts(parts, summary, model.engine, metadata, texts, shard[1])
+            summary.seconds += time.perf_counter() - start
     return summary
 
 
@@ -173,39 +187,25 @@ def _write_parts(
     lines: "_Lines",
     parts: Parts,
     texts: bool,
-    bar: Progress,
     stop: Callable[[], bool],
-) -> tuple[Summary, float]:
-    """Computes the parts that are missing; returns also the time of the first."""
-    summary, start = Summary(parts.output), time.perf_counter()
-    n_parts, pending = 0, None
-    batches = embedder.batches(lines, embedder.new_words())
+) -> Iterator[WrittenPart]:
+    """Computes the parts that are missing."""
+    pending, batches = None, embedder.batches(lines, embedder.new_words())
     with ThreadPoolExecutor(1) as writer:
-        for batch in _read_ahead(batches):
+        for index, batch in enumerate(_read_ahead(batches)):
             if stop():
                 break
             metadata, n_tokens = lines.describe(batch, texts), int(batch.lengths.sum())
-            written = parts.metadata(n_parts, metadata["digest"])
-            summary.sentences += len(batch.sentences)
-            summary.tokens += n_tokens
-            summary.words += batch.n_new
-            if written is not None and written.items() >= metadata.items():
-                bar.skip(n_tokens)
-                start = time.perf_counter()
-            else:
+            written = parts.metadata(index, metadata["digest"])
+            is_new = written is None or not written.items() >= metadata.items()
+            if is_new:
                 arrays = embedder.embed_batch(batch)
                 if pending is not None:
                     pending.result()
-                pending = writer.submit(write_part, parts, n_parts, arrays, metadata)
-                summary.tokens_now += n_tokens
-                bar.add(n_tokens, lines.share(summary.sentences))
-            n_parts += 1
+                pending = writer.submit(write_part, parts, index, arrays, metadata)
+            yield WrittenPart(is_new, len(batch.sentences), n_tokens, batch.n_new)
         if pending is not None:
             pending.result()
-    if not stop():
-        parts.end(n_parts)
-        summary.finished = True
-    return summary, start
 
 
 def _join_parts(

@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +20,7 @@ import pyarrow.parquet as pq
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from elmo_keras.embed.corpus import Summary
+from elmo_keras.embed.corpus import Summary, WrittenPart, count_parts
 from elmo_keras.embed.embedder import Embedder, uses_litert
 from elmo_keras.embed.outputs import check_output_folder
 from elmo_keras.embed.parts import Parts
@@ -203,7 +202,7 @@ def embed_on_ray(
         settings["mix"] = tuple(settings["mix"])  # hashable, for `_cached_embedder`
     rows = TextRows(paths, text_column, id_column)
     job = {"text_column": rows.text_column, "id_column": id_column}
-    parts, summary = Parts(output, SUFFIX, read_piece_metadata), Summary(output)
+    parts = Parts(output, SUFFIX, read_piece_metadata)
     with (
         parts.only_writer(),
         Progress(disable=not progress) as bar,
@@ -220,28 +219,17 @@ def embed_on_ray(
         task, done = remote(describe_vectors).remote(**settings), []
         while not done:
             if stop():
-                return summary
+                return Summary(output)
             done, _ = ray.wait([task], timeout=BETWEEN_CHECKS)
         metadata = _result(task)
         parts.open(metadata | job | {"piece_bytes": part_bytes}, overwrite=overwrite)
-        start, n_parts = time.perf_counter(), 0
         write = functools.partial(
             remote(write_part).remote, output=output.absolute(), **settings
         )
         pieces = split_pieces(rows, part_bytes)
-        for piece, is_new in _write_parts(parts, pieces, write, n_workers, stop):
-            n_parts += 1
-            summary.sentences += piece["sentences"]
-            summary.tokens += piece["tokens"]
-            if is_new:
-                summary.tokens_now += piece["tokens"]
-                bar.add(piece["tokens"], rows.share(summary.sentences))
-            else:
-                bar.skip(piece["tokens"])
-        summary.seconds = time.perf_counter() - start
-        summary.finished = not stop()
+        written = _write_parts(parts, pieces, write, n_workers, stop)
+        summary = count_parts(parts, written, bar, rows.share, stop)
         if summary.finished:
-            parts.end(n_parts)
             parts.finish(parts.folder)
     return summary
 
@@ -252,8 +240,7 @@ def _write_parts(
     write: Callable[..., ray.ObjectRef],
     n_workers: int,
     stop: Callable[[], bool],
-) -> Iterator[tuple[dict[str, Any], bool]]:
-    """The metadata of each part, and whether it was computed now."""
+) -> Iterator[WrittenPart]:
     tasks = []
     while not stop():
         following = list(itertools.islice(pieces, n_workers - len(tasks)))
@@ -262,11 +249,11 @@ def _write_parts(
             if metadata is None:
                 tasks.append(write(piece))
             else:
-                yield metadata, False
+                yield WrittenPart(False, metadata["sentences"], metadata["tokens"])
         if tasks:
             done, tasks = ray.wait(tasks, timeout=BETWEEN_CHECKS)
-            for task in done:
-                yield _result(task), True
+            for metadata in map(_result, done):
+                yield WrittenPart(True, metadata["sentences"], metadata["tokens"])
         elif not following:
             return
 

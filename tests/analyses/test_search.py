@@ -134,7 +134,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     metadata = json.loads(text.with_name("text.txt.mix.npy.json").read_text())
     assert {"text", "model", "layers", "mix", "arithmetic"} <= metadata.keys()
     with monkeypatch.context() as patch:
-        patch.setattr(text_sentences, "write_vectors", None)
+        patch.setattr(text_sentences, "embed_corpus", None)
         patch.setattr(text_sentences, "check_file", None)  # reading needs no room
         assert len(find(text, "rain")[0]) == 5
     text.write_text("another\n")

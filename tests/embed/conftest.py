@@ -5,7 +5,8 @@ import functools
 import pytest
 
 from elmo_keras import Elmo, Embedder, embed_corpus
-from elmo_keras.embed import corpus
+
+OF_THE_CALL = "shard", "forget_sentences", "overwrite", "progress", "stop"
 
 
 @pytest.fixture(scope="session")
@@ -16,11 +17,12 @@ def elmo(model_directory):
 @pytest.fixture(scope="module")
 def embed(elmo):
     """`embed_corpus` by the layer, with one embedder for all of the same settings."""
-    cached = functools.cache(Embedder)
+    embedder = functools.cache(functools.partial(Embedder, elmo))
 
-    def run(*arguments, **options):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(corpus, "Embedder", cached)
-            return embed_corpus(elmo, *arguments, **options)
+    def run(source, output, **options):
+        call = {name: options.pop(name) for name in OF_THE_CALL if name in options}
+        if str(output).lower().endswith(".npy"):
+            options.setdefault("pooling", "mean")
+        return embed_corpus(embedder(**options), source, output, **call)
 
     return run

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, embed_corpus, read_embeddings
+from elmo_keras import Elmo, Embedder, embed_corpus, read_embeddings
 from elmo_keras.embed.parts import folder_of
 from elmo_keras.util import progress
 from tests.support import embedding_runs as runs
@@ -119,7 +119,19 @@ def test_one_layer_the_average_and_means_over_the_tokens_can_be_chosen(
 
 def test_the_default_is_the_mix_of_the_elmo_layer(elmo, lines, source, tmp_path):
     embed_corpus(elmo, source, tmp_path / "out.hdf5")
-    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), each(elmo, lines))
+    expected = each(elmo, lines)
+    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
+    embed_corpus(elmo, source, tmp_path / "out.npy")
+    means = [v.mean(axis=0) if len(v) else np.zeros(10) for v in expected]
+    assert_all_close(read_embeddings(tmp_path / "out.npy"), means)
+
+
+def test_an_embedder_brings_its_settings(elmo, source, tmp_path):
+    embedder = Embedder(elmo)
+    with pytest.raises(ValueError, match="has its settings. Leave out: layers"):
+        embed_corpus(embedder, source, tmp_path / "out.hdf5", layers="top")
+    with pytest.raises(ValueError, match="should have `pooling`"):
+        embed_corpus(embedder, source, tmp_path / "out.npy")
 
 
 def test_float16_is_rounded_float32_also_as_a_dataset(vectors_of, expected):

@@ -12,7 +12,7 @@ from elmo_keras.analyses.search.metadata import (
     metadata_file,
     write_metadata,
 )
-from elmo_keras.embed.corpus import write_vectors
+from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.outputs import check_output, is_npy
 from elmo_keras.embed.writers.npy import open_npy
@@ -62,7 +62,7 @@ class TextSentences(contextlib.AbstractContextManager):
         if not exist:  # so that vectors never lack their metadata
             write_metadata(self._vectors, metadata)
         try:
-            finished = write_vectors(
+            finished = embed_corpus(
                 embedder,
                 self._path,
                 self._vectors,
