@@ -1,21 +1,40 @@
 """The command `senses`."""
 
 import collections
+import functools
+import itertools
+import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.tasks.readers.lines import blocks, parse_all
 from elmo_keras.util.arguments import Arithmetic, Count
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import markdown_table
 
-if TYPE_CHECKING:
-    from elmo_keras.analyses.semcor import Instance, Sentence
-
 UNKNOWN = -1  # the id where no sense is known
+NOTHING = "_"
+_NUMBERS = r"[1-5]:\d\d:\d\d:[^:;]*:[^:;]*"
+_KEY = re.compile(rf"[^%]+%{_NUMBERS}(;{_NUMBERS})*")
 DIGITS = 5  # beyond these, cosines differ only by rounding
+
+
+class Instance(NamedTuple):
+    """A word, or an expression of several words, with a sense."""
+
+    first: int  # of its tokens in the sentence
+    end: int
+    word: tuple[str, str]  # lemma and part of speech, which have senses to choose from
+    senses: tuple[str, ...]  # keys, usually one
+
+
+class Sentence(NamedTuple):
+    tokens: list[str]
+    instances: list[Instance]
 
 
 def senses(
@@ -43,8 +62,6 @@ def senses(
         limit: first N sentences of each file
     """
     import_tensorflow()
-    from elmo_keras.analyses.semcor import read_semcor
-
     training, scored = read_semcor(train, limit), read_semcor(test, limit)
     for path, sentences in (train, training), (test, scored):
         if not any(sentence.instances for sentence in sentences):
@@ -67,6 +84,46 @@ def senses(
     )
 
 
+def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
+    """The sentences of a file: word, lemma, part of speech and sense key, separated by tabs.
+
+    `_` is a missing one. An expression of several words (`took_place`) becomes several
+    tokens. Two keys of one lemma are written `play%1:04:05::;1:04:04::`. Lines without a tab
+    that begin with `#` are comments; an empty line ends a sentence.
+    """
+    sentences = (_parse_sentence(path, block) for block in blocks(path))
+    return list(itertools.islice(filter(lambda s: s.tokens, sentences), limit))
+
+
+def _parse_sentence(path, block):
+    sentence = Sentence([], [])
+    lines = [(n, line) for n, line in block if "\t" in line or line[0] != "#"]
+    parse_all(path, lines, functools.partial(_add_token, sentence))
+    return sentence
+
+
+def _add_token(sentence, line):
+    columns = line.split("\t")
+    if len(columns) != 4 or not all(columns):
+        raise ValueError(
+            "word, lemma, part of speech and sense key, separated by tabs, are "
+            f"expected (`_` for none), not {line!r}"
+        )
+    word, lemma, tag, key = columns
+    first = len(sentence.tokens)
+    sentence.tokens.extend([part for part in word.split("_") if part] or [word])
+    if key == NOTHING:
+        return
+    if not _KEY.fullmatch(key):
+        raise ValueError(
+            f"a sense key such as `play%1:04:05::` is expected, not {key!r}"
+        )
+    name, _, numbers = key.partition("%")
+    senses = tuple(f"{name}%{number}" for number in numbers.split(";"))
+    word, end = (lemma, tag[0]), len(sentence.tokens)
+    sentence.instances.append(Instance(first, end, word, senses))
+
+
 def scores_table(right: np.ndarray, n_senses: np.ndarray) -> str:
     """A row for the first sense and for each layer, from bool `(instances, 1 + layers)`."""
     names = ["first sense", *(f"layer {i}" for i in range(right.shape[1] - 1))]
@@ -85,7 +142,7 @@ class SenseInventory:
     index in `senses`.
     """
 
-    def __init__(self, training: Sequence["Sentence"]):
+    def __init__(self, training: Sequence[Sentence]):
         counts = collections.Counter(
             (instance.word, key)
             for sentence in training
@@ -110,7 +167,7 @@ class SenseInventory:
 
 
 def average_senses(
-    embedder: Embedder, training: Sequence["Sentence"], inventory: SenseInventory
+    embedder: Embedder, training: Sequence[Sentence], inventory: SenseInventory
 ) -> np.ndarray:
     """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
     config, n_senses = embedder.engine.config, len(inventory.senses)
@@ -127,10 +184,10 @@ def average_senses(
 
 def nearest_senses(
     embedder: Embedder,
-    test: Sequence["Sentence"],
+    test: Sequence[Sentence],
     inventory: SenseInventory,
     vectors: np.ndarray,
-) -> tuple[list["Instance"], np.ndarray]:
+) -> tuple[list[Instance], np.ndarray]:
     """The instances, and the ids of the senses nearest to each: int `(instances, layers)`.
 
     An id is `UNKNOWN` where no sense is known; in a tie it is the more frequent sense.
@@ -152,8 +209,8 @@ def _nearest(candidates, vector):
 
 
 def _instance_vectors(
-    embedder: Embedder, sentences: Sequence["Sentence"]
-) -> Iterator[tuple["Instance", np.ndarray]]:
+    embedder: Embedder, sentences: Sequence[Sentence]
+) -> Iterator[tuple[Instance, np.ndarray]]:
     """Each instance in the order of the text, with the mean of its tokens: (layers, dim)."""
     tokens = [sentence.tokens for sentence in sentences]
     arrays = embedder.stream(tokens, progress=True)

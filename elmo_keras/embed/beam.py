@@ -33,7 +33,6 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         batch_tokens: the largest number of tokens in a batch, with 2 for the
             boundaries of each sentence; a longer sentence is a batch by itself.
         fingerprint: `Embedder.fingerprint`; workers refuse a model with another one.
-        max_batch_duration_secs: how long a stream waits for a batch to be full.
         large_model: whether the processes of a machine share one model.
         model_copies: how many models they share, 1 by default.
         env_vars: environment variables that are set before the model is read.
@@ -52,7 +51,6 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         normalize: bool = False,
         batch_tokens: int = 2**15,
         fingerprint: str | None = None,
-        max_batch_duration_secs: int | None = None,
         large_model: bool = False,
         model_copies: int | None = None,
         env_vars: Mapping[str, str] | None = None,
@@ -74,7 +72,6 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
             # A batch is as large as it may be: no time is lost with trying sizes.
             min_batch_size=batch_tokens,
             max_batch_size=batch_tokens,
-            max_batch_duration_secs=max_batch_duration_secs,
             element_size_fn=n_tokens,
             large_model=large_model,
             model_copies=model_copies,
@@ -102,11 +99,6 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         arrays = model.encode(list(batch), normalize=self.normalize)
         model_id = self._settings["model"]
         return (PredictionResult(*pair, model_id) for pair in zip(batch, arrays))
-
-    def update_model_path(self, model_path: str | None = None) -> None:
-        """Takes another model from now on, for Beam's automatic model refresh."""
-        if model_path:
-            self._settings["model"] = absolute(model_path)
 
 
 def n_tokens(example: Any) -> int:

@@ -11,9 +11,11 @@ import json
 import math
 import os
 import shutil
+import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,13 +28,33 @@ from elmo_keras.util.files import (
     only_process,
     replacing,
 )
+from elmo_keras.util.progress import Progress
 
 JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
 MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
 
 
+@dataclass
+class Summary:
+    """The result of a job, with the work of calls before it."""
+
+    output: Path
+    finished: bool = False  # False if `stop` ended the call; the same call resumes
+    sentences: int = 0
+    tokens: int = 0
+    seconds: float = 0.0  # since this call began to compute
+    tokens_now: int = 0  # that this call embedded
+
+    def __str__(self):
+        rate = self.tokens_now / max(self.seconds, 1e-9)
+        return (
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens, "
+            f"{self.seconds:,.1f} s, {rate:,.0f} tokens/s: {self.output}"
+        )
+
+
 class Parts:
-    """The folder `OUTPUT.unfinished` of a run, whose parts become OUTPUT.
+    """The folder `OUTPUT.unfinished` of a job, whose parts become OUTPUT.
 
     A part is written in `begun` and moved to `parts` when it is whole and on the disk.
     `read_metadata(path)` returns the metadata of a part, with the `digest` of its
@@ -69,10 +91,10 @@ class Parts:
     def open(self, job: dict[str, Any], *, overwrite: bool = False) -> None:
         """Starts or resumes a job; refuses to resume one with other values."""
         self._overwrite = overwrite
+        advice = "Use the earlier values to resume, or ask to overwrite."
         try:
-            advice = "Use the earlier values to resume, or ask to overwrite."
-            if started := self._read_job():
-                check_same_run(_as_stored(job), started, self.path, advice)
+            if (self.path / JOB).exists():
+                check_same_run(_as_stored(job), self._read_job(), self.path, advice)
         except OtherRun:
             if not overwrite:
                 raise
@@ -97,9 +119,8 @@ class Parts:
         check_same_run(_as_stored(job), started, self.path, advice)
 
     def _read_job(self):
-        path = self.path / JOB
         try:
-            return dict(json.loads(path.read_text())) if path.exists() else {}
+            return dict(json.loads((self.path / JOB).read_text()))
         except (RecursionError, TypeError, ValueError) as error:
             raise OtherRun(
                 f"{self.path} is damaged. Remove it, or ask to overwrite. {error}"
@@ -113,12 +134,35 @@ class Parts:
             return None
         return metadata
 
-    def end(self, index: int) -> None:
-        """Removes this part and all after it, which are of a longer run."""
-        if others := self.parts_from(index):
-            self._refuse_others()
-        for path in others:
-            path.unlink()
+    def count(
+        self,
+        written: Iterable[tuple[bool, int, int]],
+        bar: Progress,
+        share: Callable[[int], float | None],
+        stop: Callable[[], bool],
+    ) -> Summary:
+        """Counts the parts as they are written, and removes those of a longer run.
+
+        A part is new, or of an earlier call, and has sentences and tokens.
+        """
+        summary, n_parts, start = Summary(self.output), 0, time.perf_counter()
+        for is_new, n_sentences, n_tokens in written:
+            n_parts += 1
+            summary.sentences += n_sentences
+            summary.tokens += n_tokens
+            if is_new:
+                summary.tokens_now += n_tokens
+                bar.add(n_tokens, share(summary.sentences))
+            else:
+                bar.skip(n_tokens)
+                start = time.perf_counter()
+        if not stop():
+            summary.finished = True
+            for path in self.parts_from(n_parts):
+                self._refuse_others()
+                path.unlink()
+        summary.seconds = time.perf_counter() - start
+        return summary
 
     def _refuse_others(self):
         if not self._overwrite:

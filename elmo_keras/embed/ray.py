@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,19 +20,10 @@ import pyarrow.parquet as pq
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from elmo_keras.embed.corpus import Summary, WrittenPart, count_parts
 from elmo_keras.embed.embedder import Embedder, uses_litert
 from elmo_keras.embed.outputs import check_output_folder
-from elmo_keras.embed.parts import Parts
-from elmo_keras.embed.text_rows import (
-    ID_TYPES,
-    PIECE_BYTES,
-    Piece,
-    TextRows,
-    check_sentence,
-    missing_column,
-    split_pieces,
-)
+from elmo_keras.embed.parts import Parts, Summary
+from elmo_keras.embed.text_rows import PIECE_BYTES, Piece, TextRows, split_pieces
 from elmo_keras.embed.writers.parquet import Row, Rows
 from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.text.files import text_files
@@ -40,15 +31,13 @@ from elmo_keras.text.sentences import plain
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.progress import Progress
 
-SUFFIX = ".parquet"
 PIECE = b"elmo_keras_piece"  # key of a part's metadata
 BETWEEN_CHECKS = 0.5  # seconds
 MAX_RETRIES = 5  # of a part whose process ended
-LOCAL = "local"  # the address of a new cluster
 OBJECT_STORE_BYTES = 2**27  # for pieces of text; vectors go to files
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
-Batch = TypeVar("Batch", pa.Table, dict[str, np.ndarray])
+Batch = pa.Table | dict[str, np.ndarray]
 
 
 class BatchEmbedder:
@@ -78,45 +67,30 @@ class BatchEmbedder:
 
     def __call__(self, batch: Batch) -> Batch:
         """The batch, a table or a dictionary of arrays, with columns of vectors."""
-        if isinstance(batch, pa.Table):
-            return self._with_columns(batch)
-        if isinstance(batch, Mapping):
-            return dict(batch) | self._arrays(batch)
-        raise TypeError(
-            'A batch should be a table or a dictionary: batch_format="pyarrow" or '
-            f'"numpy". Received: {type(batch).__name__}'
-        )
-
-    def _with_columns(self, table):
-        sentences = self._sentences(table.column_names, table)
-        columns = self._rows.columns(list(self._embedder.stream(sentences)))
-        for name, column in zip(self._rows.names, columns):
-            table = table.append_column(self._rows.schema.field(name), column)
-        return table
-
-    def _arrays(self, batch):
-        vectors = self._embedder.encode(self._sentences(batch, batch))
-        names, columns = self._rows.names, {}
+        is_table, names = isinstance(batch, pa.Table), self._rows.names
+        if not (is_table or isinstance(batch, Mapping)):
+            raise TypeError(
+                'A batch should be a table or a dictionary: batch_format="pyarrow" or '
+                f'"numpy". Received: {type(batch).__name__}'
+            )
+        present = batch.column_names if is_table else batch
+        if taken := [name for name in names if name in present]:
+            raise ValueError(f"The batch already has a column `{taken[0]}`.")
+        sentences = [plain(value) for value in plain(batch[self._text_column])]
+        vectors = list(self._embedder.stream(sentences))
+        if is_table:
+            for name, column in zip(names, self._rows.columns(vectors)):
+                batch = batch.append_column(self._rows.schema.field(name), column)
+            return batch
+        columns = {}
         for layer, name in enumerate(names):
             column = [h[layer] for h in vectors] if len(names) > 1 else vectors
             if self._rows.of_tokens:  # an array of arrays of different shapes
                 columns[name] = np.empty(len(column), object)
                 columns[name][:] = column
             else:
-                columns[name] = np.asarray(column)
-        return columns
-
-    def _sentences(self, names, columns):
-        column = self._text_column
-        if column not in names:
-            raise ValueError(missing_column(column, "The batch", names))
-        for name in self._rows.names:
-            if name in names:
-                raise ValueError(f"The batch already has a column `{name}`.")
-        return [
-            check_sentence(plain(value), column, f"row {row} of the batch")
-            for row, value in enumerate(plain(columns[column]))
-        ]
+                columns[name] = np.reshape(column, (-1, self._rows.dim))
+        return dict(batch) | columns
 
 
 def worker_embedder(model: str | Path, **settings: Any) -> Embedder:
@@ -141,6 +115,9 @@ def worker_embedder(model: str | Path, **settings: Any) -> Embedder:
     return Embedder(model, **settings)
 
 
+_cached_embedder = functools.lru_cache(maxsize=1)(worker_embedder)
+
+
 def embed_on_ray(
     model: str | Path,
     inputs: str | Path | Iterable[str | Path],
@@ -161,9 +138,8 @@ def embed_on_ray(
 
     The corpus is divided into parts, `part-NNNNNNN.parquet`, with the columns of
     `writers.parquet.Rows`; files and rows are in the order of the corpus. Each part is a
-    task of Ray, which runs again if its process ends. The parts grow in the folder
-    `OUTPUT.unfinished`, which becomes OUTPUT when all are there. If a call is stopped or
-    killed, the same call resumes with the parts that are missing.
+    task of Ray, which runs again if its process ends. As in `embed_corpus`, the parts
+    grow in the folder `OUTPUT.unfinished`, and the same call resumes.
 
     This process reads the inputs; the workers read the model, and write. All need
     the folder of the output under the same path.
@@ -175,34 +151,27 @@ def embed_on_ray(
         output: a folder, which may be missing or empty.
         text_column, id_column: see `text_rows.TextRows`. With an `id_column`, `id`
             holds its values, and the column `number` the indices of the sentences.
-        forget_sentences: whether to leave out the column of texts.
-        overwrite, progress: as in `embed_corpus`.
         workers: how many parts are computed at a time; None for one on each GPU of the
             cluster, or on each processor if there are no GPUs.
         address: of the cluster: `auto`, `HOST:PORT` or what else `ray.init` takes; None
             for `RAY_ADDRESS`, or else for a cluster on this machine alone.
         part_bytes: size of a part in bytes of text, see `text_rows.split_pieces`.
-        stop: asked from time to time; the call ends soon after it returns True.
-        **settings: further arguments of `Embedder`: `weights`, `layers`, `pooling`, …
+        forget_sentences, overwrite, progress, stop, **settings: as in `embed_corpus`.
 
     Raises:
-        ValueError: an argument, an input or a model is not what it should be; the
-            output exists or can't be written; or an unfinished one is of another call.
-        OSError: a file can't be read or written.
+        ValueError, OSError: as `embed_corpus`.
         CommandFailed: the processes of a part end again and again.
     """
     output = Path(output)
     inputs = [inputs] if isinstance(inputs, (str, Path)) else inputs
     paths = text_files([str(path) for path in inputs])
     check_output_folder(output, paths, overwrite=overwrite)
-    model, weights = local_files(model, settings.pop("weights", None))
-    weights = weights and absolute(weights)
-    settings |= {"model": absolute(model), "weights": weights}
+    model, weights = local_files(model, settings.get("weights"))
+    settings["model"], settings["texts"] = absolute(model), not forget_sentences
+    settings["weights"] = weights and absolute(weights)
     if settings.get("mix") is not None:
         settings["mix"] = tuple(settings["mix"])  # hashable, for `_cached_embedder`
-    rows = TextRows(paths, text_column, id_column)
-    job = {"text_column": rows.text_column, "id_column": id_column}
-    parts = Parts(output, SUFFIX, read_piece_metadata)
+    rows, parts = TextRows(paths, text_column, id_column), _parts(output)
     with (
         parts.only_writer(),
         Progress(disable=not progress) as bar,
@@ -215,20 +184,19 @@ def embed_on_ray(
             max_calls=0,  # a process keeps its model, also on a GPU
             max_retries=MAX_RETRIES,
         )
-        settings |= {"texts": not forget_sentences}
         task, done = remote(describe_vectors).remote(**settings), []
         while not done:
             if stop():
                 return Summary(output)
             done, _ = ray.wait([task], timeout=BETWEEN_CHECKS)
-        metadata = _result(task)
-        parts.open(metadata | job | {"piece_bytes": part_bytes}, overwrite=overwrite)
+        job = _result(task) | {"text_column": rows.text_column, "id_column": id_column}
+        parts.open(job | {"piece_bytes": part_bytes}, overwrite=overwrite)
         write = functools.partial(
             remote(write_part).remote, output=output.absolute(), **settings
         )
         pieces = split_pieces(rows, part_bytes)
         written = _write_parts(parts, pieces, write, n_workers, stop)
-        summary = count_parts(parts, written, bar, rows.share, stop)
+        summary = parts.count(written, bar, rows.share, stop)
         if summary.finished:
             parts.finish(parts.folder)
     return summary
@@ -240,50 +208,42 @@ def _write_parts(
     write: Callable[..., ray.ObjectRef],
     n_workers: int,
     stop: Callable[[], bool],
-) -> Iterator[WrittenPart]:
+) -> Iterator[tuple[bool, int, int]]:
     tasks = []
     while not stop():
         following = list(itertools.islice(pieces, n_workers - len(tasks)))
         for piece in following:
-            metadata = parts.metadata(piece.index, piece.fingerprint)
-            if metadata is None:
-                tasks.append(write(piece))
+            if metadata := parts.metadata(piece.index, piece.fingerprint):
+                yield False, metadata["sentences"], metadata["tokens"]
             else:
-                yield WrittenPart(False, metadata["sentences"], metadata["tokens"])
+                tasks.append(write(piece))
         if tasks:
             done, tasks = ray.wait(tasks, timeout=BETWEEN_CHECKS)
             for metadata in map(_result, done):
-                yield WrittenPart(True, metadata["sentences"], metadata["tokens"])
+                yield True, metadata["sentences"], metadata["tokens"]
         elif not following:
             return
 
 
 def _result(task):
+    """The result of a task, or its error, with the machine if there are several."""
     try:
         return ray.get(task)
     except RayTaskError as error:
-        raise _cause(error) from error
+        cause = error.cause
+        machine = f" (on the machine {error.ip})" if len(ray.nodes()) > 1 else ""
+        if isinstance(cause, OSError) and cause.errno:
+            text = f"{cause.strerror}{machine}"
+            raise type(cause)(cause.errno, text, cause.filename) from error
+        for expected in FileNotFoundError, ValueError, ImportError:
+            if isinstance(cause, expected):
+                raise expected(f"{cause}{machine}") from error
+        raise CommandFailed(f"{cause or error}{machine}") from error
     except RayError as error:
         raise CommandFailed(
             f"A part was begun {MAX_RETRIES + 1} times, and its process ended each "
             f"time. Is there enough memory for all workers? {error!s:.500}"
         ) from error
-
-
-def _cause(error):
-    """The error of a task, with its machine."""
-    cause, machine = error.cause, ""
-    if len(ray.nodes()) > 1:
-        machine = f" (on the machine {error.ip})"
-    if isinstance(cause, OSError) and cause.errno:
-        return type(cause)(cause.errno, f"{cause.strerror}{machine}", cause.filename)
-    for expected in FileNotFoundError, ValueError, ImportError:
-        if isinstance(cause, expected):
-            return expected(f"{cause}{machine}")
-    return CommandFailed(f"{cause or error}{machine}")
-
-
-_cached_embedder = functools.lru_cache(maxsize=1)(worker_embedder)
 
 
 def describe_vectors(*, texts: bool, **settings: Any) -> dict[str, Any]:
@@ -295,17 +255,12 @@ def write_part(
     piece: Piece, *, output: Path, texts: bool, **settings: Any
 ) -> dict[str, Any]:
     """Embeds a piece, writes it as a part of the job, and returns the part's metadata."""
-    parts = Parts(output, SUFFIX, read_piece_metadata)
-    job = describe_vectors(texts=texts, **settings)
+    embedder, parts = _cached_embedder(**settings), _parts(output)
+    job = embedder.parquet_metadata(texts=texts)
     parts.check_open(job)
-    embedder = _cached_embedder(**settings)
-    rows = Rows(
-        embedder.engine.shape,
-        embedder.engine.dtype,
-        texts=texts,
-        metadata=job,
-        ids=ID_TYPES[type(piece.ids[0])] if piece.ids else None,
-    )
+    engine = embedder.engine
+    ids = type(piece.ids[0]) if piece.ids else None
+    rows = Rows(engine.shape, engine.dtype, texts=texts, metadata=job, ids=ids)
     sentences = zip(
         embedder.stream(piece.sentences),
         itertools.count(piece.first),
@@ -318,14 +273,15 @@ def write_part(
         "sentences": len(piece.sentences),
         "tokens": sum(len(text.split()) for text in piece.texts),
     }
+    more = {PIECE: json.dumps(metadata).encode()}
     with parts.writing(piece.index) as file:
-        rows.write(
-            file,
-            itertools.starmap(Row, sentences),
-            {PIECE: json.dumps(metadata).encode()},
-        )
+        rows.write(file, itertools.starmap(Row, sentences), more)
         parts.check_open(job)
     return metadata
+
+
+def _parts(output):
+    return Parts(output, ".parquet", read_piece_metadata)
 
 
 def read_piece_metadata(path: Path) -> dict[str, Any] | None:
@@ -344,7 +300,7 @@ def connected(address: str | None) -> Iterator[None]:
         os.environ.setdefault(name, value)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         # There Ray prints each end of a process, after which it runs the task again.
-        _connect(address or os.environ.get("RAY_ADDRESS") or LOCAL)
+        _connect(address or os.environ.get("RAY_ADDRESS") or "local")
         try:
             yield
         finally:
@@ -353,12 +309,10 @@ def connected(address: str | None) -> Iterator[None]:
 
 def _connect(address):
     local = {}
-    if address == LOCAL:
-        affinity = getattr(
-            os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1)
-        )
+    if address == "local":
+        cpus = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
         local = {
-            "num_cpus": len(affinity(0)),
+            "num_cpus": len(cpus(0)),
             "include_dashboard": False,
             "object_store_memory": OBJECT_STORE_BYTES,
         }

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from elmo_keras.text.files import LONGEST_LINE, check_unchanged, lines_of
 from elmo_keras.text.length_batches import chunks
@@ -15,7 +15,8 @@ from elmo_keras.text.length_batches import chunks
 # for it: a worker keeps their vectors from one piece to the next, see `parts`.
 PIECE_BYTES = 2**18
 ROWS_AT_ONCE = 1024  # of Parquet
-ID_TYPES = {int: "int64", str: "string"}
+STRINGS = "string", "large_string", "dictionary<values=string"
+INTEGERS = "int", "uint"
 Row = tuple[bytes | list[bytes], int | str | None]  # text or tokens, the user's id
 
 
@@ -51,9 +52,8 @@ class TextRows:
     """The sentences of files and their ids, in the order of the files.
 
     A file whose name ends in `.parquet` is Parquet: `text_column` (`"text"` by default)
-    has strings or lists of tokens, and `id_column` the ids of the user's, whose type is
-    known from the first row on. Any other file, or every one with `only_lines`, is text
-    with a sentence a line, plain or gzipped.
+    has strings or lists of tokens, and `id_column` the ids of the user's. Any other
+    file, or every one with `only_lines`, is text with a sentence a line, plain or gzipped.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class TextRows:
         self._sizes = [one.st_size for one in stats]
         self._total = max(sum(self._sizes), 1) if regular else None
         self._n_bytes = 0.0
-        self._id_type: str | None = None
+        self._id_type: type | None = None
 
     def share(self, n_rows: int) -> float | None:
         """About how much of the input N rows are; None for a pipe."""
@@ -111,34 +111,57 @@ class TextRows:
         n_read = 0
         try:
             parquet = pq.ParquetFile(file)
-            names = parquet.schema_arrow.names
-            n_rows = max(parquet.metadata.num_rows, 1)
+            schema = parquet.schema_arrow
             for column in self._columns:
-                if column not in names:
-                    raise ValueError(missing_column(column, path, names))
+                if column not in schema.names:
+                    others = ", ".join(schema.names) or "none"
+                    raise ValueError(
+                        f"{path} has no column `{column}`. It has: {others:.500}"
+                    )
+            if self._id_column:
+                self._check_ids(path, str(schema.field(self._id_column).type))
+            n_rows = max(parquet.metadata.num_rows, 1)
             for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=self._columns):
                 for values in batch.to_pylist():
                     n_read += 1
-                    row = self._row(values, f"{path}, row {n_read}")
-                    yield row, size * n_read / n_rows
+                    source = f"{path}, row {n_read}"
+                    yield self._row(values, source), size * n_read / n_rows
         except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise ValueError(f"{path} should be a Parquet file. {error}") from error
 
-    def _row(self, values, source):
-        sentence = check_sentence(values[self.text_column], self.text_column, source)
-        if self._id_column is None:
-            return sentence, None
-        value = values[self._id_column]
-        id_type = ID_TYPES.get(type(value))
+    def _check_ids(self, path, name):
+        id_type = int if name.startswith(INTEGERS) else None
+        id_type = str if name.startswith(STRINGS) else id_type
         self._id_type = self._id_type or id_type
-        fits = isinstance(value, str) or (id_type and -(2**63) <= value < 2**63)
-        if id_type is None or id_type != self._id_type or not fits:
-            expected = self._id_type or "int64 or string"
+        if id_type is None or id_type != self._id_type:
             raise ValueError(
-                f"{source}: the id `{self._id_column}` should be {expected}, as in the "
-                f"rows before. Received: {value!r:.100}"
+                f"{path}: the ids `{self._id_column}` should be integers or strings, "
+                f"the same in all files. They are {name}."
             )
-        return sentence, value
+
+    def _row(self, values, source):
+        sentence = values[self.text_column]
+        is_list = isinstance(sentence, list)
+        tokens = sentence if is_list else [sentence]
+        if not all(isinstance(t, str) and (t or not is_list) for t in tokens):
+            raise ValueError(
+                f"{source}: `{self.text_column}` should be a string, or a list of "
+                f"tokens that are not empty. Received: {sentence!r:.100}"
+            )
+        encoded = [token.encode() for token in tokens]
+        if sum(map(len, encoded)) > LONGEST_LINE:
+            raise ValueError(
+                f"{source}: `{self.text_column}` has more than {LONGEST_LINE:,} bytes, "
+                "and should hold one sentence or paragraph."
+            )
+        id_ = values[self._id_column] if self._id_column else None
+        is_large = isinstance(id_, int) and id_ >= 2**63
+        if self._id_column and (id_ is None or is_large):
+            raise ValueError(
+                f"{source}: the id `{self._id_column}` should be a string or an int64. "
+                f"Received: {id_}"
+            )
+        return encoded if is_list else encoded[0], id_
 
 
 def split_pieces(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]:
@@ -157,27 +180,3 @@ def _size(row):
     # With one for the end of the line, and of each token in a list.
     more = 0 if isinstance(sentence, bytes) else sum(map(len, sentence))
     return len(sentence) + 1 + more
-
-
-def missing_column(column: str, source: str | Path, names: Any) -> str:
-    others = ", ".join(map(str, names)) or "none"
-    return f"{source} has no column `{column}`. It has: {others:.500}"
-
-
-def check_sentence(value: Any, column: str, source: str) -> bytes | list[bytes]:
-    is_text, is_list = isinstance(value, str), isinstance(value, list)
-    if not is_text and not (is_list and all(isinstance(t, str) and t for t in value)):
-        raise ValueError(
-            f"{source}: `{column}` should be a string, or a list of tokens that are not "
-            f"empty. Received: {value!r:.100}"
-        )
-    try:
-        sentence = value.encode() if is_text else [token.encode() for token in value]
-    except UnicodeEncodeError as error:
-        raise ValueError(f"{source}: `{column}` should be UTF-8. {error}") from error
-    if (len(sentence) if is_text else sum(map(len, sentence))) > LONGEST_LINE:
-        raise ValueError(
-            f"{source}: `{column}` has more than {LONGEST_LINE:,} bytes, and should hold "
-            "one sentence or paragraph."
-        )
-    return sentence

@@ -28,7 +28,6 @@ BOX = Path(__file__).parent.parent / "box"
 ADDRESS = (
     r"https?://[\w.-]+(:\d+)?([/?#][!-~]*)?|hf://[\w.-]+/[\w.-]+(@[!-.0-~]+)?(/[!-~]*)?"
 )
-CUTOFF = 0.7  # of difflib, for names that are similar
 
 
 class RemoteFile(NamedTuple):
@@ -102,27 +101,13 @@ def required_model(name: str) -> PublishedModel:
     """The model that a string names; the error says what may have been meant."""
     if model := published_model(name):
         return model
-    *others, last = similar_names(name) or [""]
-    meant = f"{', '.join(others)} or {last}" if others else last
-    question = f" Did you mean {meant}?" if meant else ""
+    names = [model.name for model in catalogue() if not model.unavailable]
+    similar = difflib.get_close_matches(name.casefold(), names)
+    question = f" Did you mean {' or '.join(similar)}?" if similar else ""
     raise FileNotFoundError(
         f"There is no {name}. It is neither a path nor the name of a published model."
         f"{question} `elmo-keras models` lists the names."
     )
-
-
-def similar_names(name: str, n: int = 4) -> list[str]:
-    """Names of n models that can be downloaded: of a language, or with a similar name."""
-    models = [model for model in catalogue() if not model.unavailable]
-    lowered = name.casefold()
-    if same := [m.name for m in models if m.language.casefold() == lowered]:
-        return same[:n]
-    # The first model of a language counts, and a name comes before a language.
-    names = {model.language.casefold(): model.name for model in reversed(models)}
-    for model in models:
-        names |= {word.casefold(): model.name for word in (model.name, *model.aliases)}
-    close = difflib.get_close_matches(lowered, names, n, CUTOFF)
-    return list(dict.fromkeys(names[match] for match in close))
 
 
 def is_address(name: str) -> bool:

@@ -1,9 +1,6 @@
 """What names a model, turned into files: a path, a published name or an address."""
 
-import contextlib
-import functools
 import os
-import sys
 from pathlib import Path
 
 from elmo_keras.hub.cache import cache_folder, folder_name
@@ -35,9 +32,6 @@ def local_files(
     if weights is not None:
         return _single_file(model), _single_file(weights)
     if _is_path(model):
-        with contextlib.suppress(ValueError):
-            if isinstance(model, str) and published_model(model):
-                _say_that_path_is_read(model)
         return not_a_pipe(Path(model)), None
     return download_model(required_model(str(model)))
 
@@ -88,13 +82,3 @@ def _single_file(path):
     if path.startswith(HUB):
         return download_from_hub([path])[0]
     return download_file(file, cache_folder() / folder_name(path))
-
-
-@functools.cache  # so that it is said once
-def _say_that_path_is_read(model):
-    print(
-        f"{model} is a published model, and a path in this folder; the path is read."
-        " Run elsewhere, or rename it, to read the published model.",
-        file=sys.stderr,
-        flush=True,
-    )

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, Embedder, LanguageModel, tokenize
+from elmo_keras import Elmo, Embedder, LanguageModel
 from elmo_keras.embed.engines import tensorflow
 from elmo_keras.formats.model_directory import save_model
 from tests.support.models import assert_all_close
@@ -52,19 +52,6 @@ def test_the_default_is_the_mix_of_the_model_or_else_the_average(elmo, all_layer
     assert_all_close(Embedder(elmo)(SENTENCES[:2]), [h.mean(axis=0) for h in layers])
     mixed = Embedder(elmo, mix=[0.0, 1e9, 0.0], gamma=2.0)(SENTENCES[:2])
     assert_all_close(mixed, [2 * h[1] for h in layers])
-
-
-def test_a_layer_is_not_taken_for_weights(elmo):
-    with pytest.raises(TypeError, match="positional argument"):
-        Embedder("en", "top")
-
-
-def test_its_representation_names_the_model_and_the_choice(means, model_directory):
-    path = str(model_directory)
-    assert (
-        repr(means)
-        == f"Embedder({path!r}, layers='mix', pooling='mean', dtype='float32')"
-    )
 
 
 def test_one_sentence_and_none(means, all_layers):
@@ -184,16 +171,9 @@ def test_what_names_no_model_is_refused(model):
         Elmo(model)
 
 
-@pytest.mark.parametrize("arithmetic", [[], 0, "x"])
-def test_an_unknown_arithmetic_is_refused(model_directory, arithmetic):
+def test_an_unknown_arithmetic_is_refused(model_directory):
     with pytest.raises(ValueError, match="Cannot"):
-        Embedder(model_directory, arithmetic=arithmetic)
-
-
-def test_tables_are_not_taken_for_words():
-    words = pytest.importorskip("pandas").DataFrame({"word": ["a"]})
-    with pytest.raises(TypeError, match="Give one column of the DataFrame."):
-        tokenize(words)
+        Embedder(model_directory, arithmetic="x")
 
 
 @pytest.mark.parametrize(
@@ -202,21 +182,16 @@ def test_tables_are_not_taken_for_words():
         ({"tokens_at_once": 0}, "`tokens_at_once` should be an integer from 1 to"),
         ({"threads": "two"}, "`threads` should be an integer from 1 to"),
         ({"arithmetic": "bfloat16"}, "belong to a model that is read"),
-        ({"pooling": "sum"}, "`pooling` should be None, 'mean' or 'max'"),
+        ({"pooling": "sum"}, "`pooling` should be one of"),
         ({"layers": "last"}, "`layers` should be one of"),
-        ({"layers": None}, "`layers` should be one of"),
-        ({"layers": np.int64(1)}, "`layers` should be one of"),
         ({"layers": 1.0}, "`layers` should be one of"),
-        ({"layers": [1, 2, 3]}, "`layers` should be one of"),
         ({"mix": [1, 2]}, "The mix should have 3 weights"),
         (
             {"layers": "top", "mix": [1, 2, 3]},
             "weights and the factor of `layers='mix'",
         ),
         ({"layers": "all", "gamma": 2.0}, "weights and the factor of `layers='mix'"),
-        ({"arithmetic": []}, "belong to a model that is read"),
-        ({"tokenizer": 3}, "`tokenizer` should be callable"),
-        ({"dtype": "int8"}, "`dtype` should be 'float32' or 'float16'"),
+        ({"dtype": "int8"}, "`dtype` should be one of"),
     ],
 )
 def test_bad_settings(elmo, arguments, message):

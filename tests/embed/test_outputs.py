@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, embed_corpus, read_embeddings
+from elmo_keras import Elmo, read_embeddings
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
 from tests.support.commands import command
@@ -52,18 +52,12 @@ def model(folder, model_directory):
     ("output", "problem"),
     [
         ("text.txt", "should end in .hdf5 or .h5 or .npy"),
-        ("vectors.npz", "should end in .hdf5 or .h5 or .npy"),
         ("text.hdf5", "The output text.hdf5 is an input"),
-        ("hard.NPY", "it is the same file as text.hdf5"),
         ("link.npy", "it is the same file as text.hdf5"),
-        ("model/../text.hdf5", "it is the same file as text.hdf5"),
         ("model/weights.hdf5", "The output model/weights.hdf5 is an input"),
         ("other/weights.hdf5", "it is the same file as model/weights.hdf5"),
         ("model/training/new.h5", "is in model/training, which is an input"),
-        ("folder.npy", "folder.npy should be a file, but is a folder"),
-        ("text.txt/out.npy", "text.txt should be a folder, but is none"),
         ("no/out.npy", "There is no folder no for no/out.npy"),
-        ("/proc/out.npy", "Nothing can be written to the folder /proc"),
         ("taken.npy", "taken.npy.unfinished should be a folder, but is none"),
     ],
 )
@@ -73,9 +67,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     monkeypatch.setattr(Elmo, "from_pretrained", None)
     Path("text.hdf5").write_text(TEXT)
     Path("link.npy").symlink_to("text.hdf5")
-    os.link("text.hdf5", "hard.NPY")
     Path("other").symlink_to("model")
-    Path("folder.npy").mkdir()
     Path("taken.npy.unfinished").touch()
     before = tree(folder)
     assert command("embed")(["text.hdf5", output, "--model", model, "--overwrite"]) == 2
@@ -106,14 +98,6 @@ def test_upper_case_suffixes_mean_the_same(embed, whole):
         embed("text.txt", name, **SMALL)
         assert Path(name).read_bytes() == whole[lower]
         assert len(read_embeddings(name)) == 40
-
-
-def test_the_text_is_no_output_in_python_either(elmo, folder):
-    Path("text.npy").write_text(TEXT)
-    before = tree(folder)
-    with pytest.raises(ValueError, match="The output text.npy is an input"):
-        embed_corpus(elmo, "text.npy", "text.npy", overwrite=True)
-    assert tree(folder) == before
 
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])

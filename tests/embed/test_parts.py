@@ -46,19 +46,6 @@ def test_one_process_writes(folder, output):
         pass
 
 
-@pytest.mark.parametrize(
-    "leave", [begin, lambda folder, _: folder.finish(folder.folder)]
-)
-def test_a_run_without_parts_leaves_nothing(output, monkeypatch, leave):
-    folder = Parts(output, ".parquet", None)
-    with folder.only_writer():
-        folder.open(JOB)
-        with monkeypatch.context() as patch:
-            patch.setattr(Parts, "discard", lambda _: None)  # killed before that
-            leave(folder, 0)
-    assert not folder.path.exists()
-
-
 def test_what_cannot_be_a_folder_of_parts_is_refused(tmp_path):
     def check(name, inputs=(), overwrite=False):
         check_output_folder(tmp_path / name, inputs, overwrite=overwrite)

@@ -239,7 +239,7 @@ def test_the_command_mixes_layers_as_the_file_command(
         (["--id-column", "key"], "is text and has no column key"),
         (["--text-column", "said"], "is text and has no column said"),
         (["--layers", "7"], "--layers should be one of"),
-        (["--layers", "top", "--gamma", "2"], "work only with --layers mix"),
+        (["--layers", "top", "--gamma", "2"], "--mix and --gamma are"),
     ],
 )
 def test_a_wrong_argument_is_one_line(

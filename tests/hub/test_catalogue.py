@@ -9,7 +9,6 @@ from elmo_keras.hub.catalogue import (
     catalogue,
     check_address,
     published_model,
-    similar_names,
 )
 
 
@@ -69,15 +68,9 @@ def test_an_address_in_another_form_is_refused(name, message):
         published_model(name)
 
 
-def test_a_path_is_no_published_model_and_similar_names_are_suggested():
+def test_a_path_is_no_published_model():
     for path in "model", "models/en", "a.zip", "../original", "C:/original", "":
         assert published_model(path) is None
-    assert similar_names("Korean") == ["ko", "nlpl:161"]
-    assert similar_names("orignal")[0] == "original"
-    assert similar_names("pub-med") == ["pubmed"]
-    assert similar_names("ukranian")[0] == "nlpl:176"
-    assert similar_names("koreen") == ["ko"]
-    assert similar_names("qqqq") == []
 
 
 def test_folders_of_addresses_are_short_and_distinct():

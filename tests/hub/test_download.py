@@ -140,16 +140,9 @@ def test_a_download_that_fails_says_what_to_do(
     assert part == WEIGHTS[:kept] and not target.exists()
 
 
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("http://127.0.0.1:1/x.hdf5", "downloaded: .* refused"),
-        ("http://nowhere.invalid/x.hdf5", "downloaded: .*Failed to resolve"),
-    ],
-)
-def test_a_server_that_can_not_be_reached_is_said(address, message, cache):
-    with pytest.raises(ConnectionError, match=message):
-        download_file(RemoteFile(address, "x.hdf5"), cache / "model")
+def test_a_server_that_can_not_be_reached_is_said(cache):
+    with pytest.raises(ConnectionError, match="downloaded: .* refused"):
+        download_file(RemoteFile("http://127.0.0.1:1/x", "x.hdf5"), cache / "model")
 
 
 def test_redirects_are_followed_but_not_away_from_https(server, get):

@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from elmo_keras.analyses.semcor import read_semcor
+from elmo_keras.analyses.senses import read_semcor
 from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
 from elmo_keras.tasks.answer.task import NOT_KNOWN, label
 from elmo_keras.tasks.coreference.documents import has_singletons, read_conll_2012

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import ElmoConfig
 
 LAYERS = "mix", "average", "top", "all"
-POOLINGS = "mean", "max"
 
 
 class Engine:
@@ -85,11 +85,5 @@ def pool(tokens: np.ndarray, lengths: np.ndarray, pooling: str) -> np.ndarray:
 
 
 def check_types(dtype: str, pooling: str | None) -> None:
-    if dtype not in ("float32", "float16"):
-        raise ValueError(
-            f"`dtype` should be 'float32' or 'float16'. Received: {dtype!r}"
-        )
-    if pooling not in (None, *POOLINGS):
-        raise ValueError(
-            f"`pooling` should be None, 'mean' or 'max'. Received: {pooling!r}"
-        )
+    check_choices(("float32", "float16"), dtype=dtype)
+    check_choices((None, "mean", "max"), pooling=pooling)

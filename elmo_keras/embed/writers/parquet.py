@@ -39,7 +39,7 @@ class Rows:
 
     `shape` is that of a sentence's vectors, `([layers], [None], dim)` with None for the
     tokens; `metadata` is kept in the schema; and `ids` is the type of ids of the
-    user's, `"int64"` or `"string"`, or None.
+    user's, `int` or `str`, or None.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Rows:
         *,
         texts: bool,
         metadata: dict[str, Any],
-        ids: str | None = None,
+        ids: type | None = None,
     ):
         self.dim, self.of_tokens = int(shape[-1] or 0), None in shape
         n_layers = shape[0] if len(shape) == 2 + self.of_tokens else None
@@ -57,7 +57,9 @@ class Rows:
         self.names = [f"layer_{i}" for i in range(n_layers)] if n_layers else [one]
         vector = pa.list_(pa.from_numpy_dtype(np.dtype(dtype)), self.dim)
         column = pa.list_(vector) if self.of_tokens else vector
-        fields = [pa.field(ID, pa.type_for_alias(ids or "int64"), nullable=False)]
+        fields = [
+            pa.field(ID, pa.string() if ids is str else pa.int64(), nullable=False)
+        ]
         fields += [pa.field(NUMBER, pa.int64(), nullable=False)] if ids else []
         fields += [pa.field(TEXT, pa.string())] if texts else []
         fields += [pa.field(name, column, nullable=False) for name in self.names]
