@@ -46,7 +46,7 @@ def read_hub_module(folder: Path) -> ModelFiles:
         config=config,
         options=config.to_options(),
         datasets=datasets,
-        mix=mix and make_mix(folder, mix, config),
+        mix=make_mix(folder, mix, config) if mix else None,
     )
 
 

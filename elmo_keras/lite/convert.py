@@ -150,10 +150,10 @@ def _token_model(config, cnn, int8, characters):
         weights = np.concatenate([_numpy(k) for k in kernels], axis=1)
         bias = np.concatenate([_numpy(b) for b in biases])
         highways.append((_matrix(weights, int8), bias))
-    projection = cnn.projection and (
-        _matrix(_numpy(cnn.projection.kernel), int8),
-        _numpy(cnn.projection.bias),
-    )
+    projection: tuple[Matrix, np.ndarray] | None = None
+    if cnn.projection is not None:
+        bias = _numpy(cnn.projection.bias)
+        projection = _matrix(_numpy(cnn.projection.kernel), int8), bias
     model = Model()
     for rows in WORDS:
         for count in characters:
