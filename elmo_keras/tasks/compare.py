@@ -1,8 +1,6 @@
 """Compares variants of a task's model: the paper's Tables 1 to 3 and Figure 1."""
 
 import dataclasses
-import functools
-import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -13,7 +11,7 @@ from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks.data import read_data
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.tasks.results import model_file, results_table
-from elmo_keras.tasks.task import Task, Variant
+from elmo_keras.tasks.task import Task
 from elmo_keras.util.arguments import Count, Shares
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.files import replacing
@@ -87,7 +85,7 @@ def compare(task: Task, comparison: Comparison) -> None:
         print(paired_tests_table(task, compared, shuffles=comparison.shuffles))
 
 
-def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Variant]:
+def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Task]:
     """The variants that a table compares, the baseline first."""
     if table is None:
         return task.variants()
@@ -96,40 +94,33 @@ def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Var
         return models
     baseline, elmo = models
     if table == "mixes":
-        fixed = [elmo._replace(layers=layers) for layers in ("top", "average")]
-        learned = [elmo._replace(layers="mix", l2=l2) for l2 in (STRONG, WEAK)]
-        return [baseline, *fixed, *learned]
-    if table == "places":
-        return [baseline, *(elmo._replace(elmo_at=place) for place in PLACES)]
-    return [v._replace(share=share) for share in shares for v in (baseline, elmo)]
+        changed = [{"layers": "top"}, {"layers": "average"}]
+        changed += [{"layers": "mix", "l2": l2} for l2 in (STRONG, WEAK)]
+    elif table == "places":
+        changed = [{"elmo_at": place} for place in PLACES]
+    else:
+        pairs = [(variant, share) for share in shares for variant in models]
+        return [dataclasses.replace(v, share=share) for v, share in pairs]
+    return [baseline, *(dataclasses.replace(elmo, **options) for options in changed)]
 
 
-def paired_tests_table(
-    task: Task, compared: Sequence[Variant], *, shuffles: int
-) -> str:
+def paired_tests_table(task: Task, compared: Sequence[Task], *, shuffles: int) -> str:
     """Tests each variant against the one before it, if it has as much data."""
     import keras
 
     data = read_data(task)
     examples = data.test or data.dev
-
-    @functools.lru_cache(2)  # a variant is in two pairs, one after the other
-    def statistics(variant):
+    rows, before, first = [], None, []
+    for variant in compared:
         paths = [task.output / model_file(variant, seed) for seed in task.seeds]
         models: list = [keras.models.load_model(path, compile=False) for path in paths]
-        return [task.evaluate(model, examples) for model in models]
-
-    rows = []
-    for first, second in itertools.pairwise(compared):
-        if first.share == second.share:
-            outcome = paired_test(
-                statistics(first),
-                statistics(second),
-                task.first_score,
-                shuffles=shuffles,
-            )
+        second = [task.evaluate(model, examples) for model in models]
+        if before is not None and before.share == variant.share:
+            outcome = paired_test(first, second, task.first_score, shuffles=shuffles)
             difference = f"{100 * outcome.difference:+.2f}"
-            rows.append((first.name, second.name, difference, f"{outcome.p:.3f}"))
+            row = before.variant, variant.variant, difference, f"{outcome.p:.3f}"
+            rows.append(row)
+        before, first = variant, second
     return markdown_table(["variant", "and", "difference", "p"], rows, n_left=2)
 
 

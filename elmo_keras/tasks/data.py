@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.readers.word_vector_file import read_lower_case_vectors
+from elmo_keras.tasks.readers.word_vector_file import (
+    WordVectorFile,
+    read_lower_case_vectors,
+)
 from elmo_keras.tasks.task import Task
 
 HELD_OUT_RUNS = 4  # of neighbouring examples, often from one document
@@ -21,10 +24,10 @@ class Data(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        return _hash(json.dumps(self, ensure_ascii=False).encode())
+        return fingerprint(json.dumps(self, ensure_ascii=False).encode())
 
 
-def _hash(content):
+def fingerprint(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -59,38 +62,27 @@ def random_share(examples: list[dict], share: float, seed: int) -> list[dict]:
     return [examples[i] for i in sorted(rows)]
 
 
-class StartVectors(NamedTuple):
-    """Words of the examples, in lower case, and the vectors they start with, if any."""
-
-    dim: int
-    words: tuple[str, ...] = ()
-    vectors: np.ndarray | None = None
-
-    @property
-    def settings(self) -> dict[str, int | str | None]:
-        fingerprint = None
-        if self.vectors is not None:
-            fingerprint = _hash("\n".join(self.words).encode() + self.vectors.tobytes())
-        return {"word_dim": self.dim, "word_vectors": fingerprint}
-
-
-def read_start_vectors(task: Task, sentences: Sequence[Sequence[str]]) -> StartVectors:
+def read_start_vectors(
+    task: Task, sentences: Sequence[Sequence[str]]
+) -> WordVectorFile:
     """The vectors of words in the task's file; prints how many words have one."""
     path = task.word_vectors
     if path is None:
-        return StartVectors(task.word_dim or WORD_DIM)
-    words, vectors = read_lower_case_vectors(path, sentences)
-    dim = vectors.shape[1]
+        return WordVectorFile((), np.empty((0, task.word_dim or WORD_DIM)))
+    file = read_lower_case_vectors(path, sentences)
+    dim = file.vectors.shape[1]
     if task.word_dim not in (None, dim):
         raise ValueError(
             f"The vectors of {path} have {dim} dimensions, but --word-dim is "
             f"{task.word_dim}. Leave --word-dim out."
         )
     n_words = len({token.lower() for tokens in sentences for token in tokens})
-    if not words:
+    if not file.words:
         raise ValueError(
             f"{path} has none of the {n_words:,} words of the examples. Give vectors "
             "of words in the language of the examples."
         )
-    print(f"{len(words):,} of {n_words:,} words have a vector in {path}", flush=True)
-    return StartVectors(dim, words, vectors)
+    print(
+        f"{len(file.words):,} of {n_words:,} words have a vector in {path}", flush=True
+    )
+    return file

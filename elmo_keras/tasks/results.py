@@ -6,31 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.tasks.task import Task, Variant
+from elmo_keras.tasks.task import Task
 from elmo_keras.util.files import replacing, whole_file
 from elmo_keras.util.markdown_table import markdown_table, percent_spread
-from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 FILE = "results.json"
 
 
-def model_file(variant: Variant, seed: int) -> str:
-    return f"{variant.name}-{seed}.keras"
-
-
-def check_output(task: Task, variants: Sequence[Variant]) -> None:
-    """Refuses a folder that can't be written, or whose files would replace an input."""
-    folder = task.output
-    check_folder(folder)
-    names = [model_file(variant, seed) for variant in variants for seed in task.seeds]
-    files = [folder / name for name in (FILE, *names)]
-    inputs = filter(None, (task.train, task.dev, task.test, task.word_vectors))
-    parts = [part for model in task.elmo for part in parts_of_model(model)]
-    check_apart(files, [*inputs, *parts])
-    if folder.exists():
-        for file in files:
-            check_file(file)
+def model_file(variant: Task, seed: int) -> str:
+    return f"{variant.variant}-{seed}.keras"
 
 
 def read_results(path: Path) -> list[dict]:

@@ -2,29 +2,29 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 
 from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.tasks.data import Data, random_share, read_data, read_start_vectors
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.tasks.data import (
+    fingerprint,
+    random_share,
+    read_data,
+    read_start_vectors,
+)
 from elmo_keras.tasks.fitting import fit_until_best
 from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
-from elmo_keras.tasks.results import (
-    FILE,
-    check_output,
-    model_file,
-    read_results,
-    write_results,
-)
-from elmo_keras.tasks.task import Task, Variant
+from elmo_keras.tasks.results import FILE, model_file, read_results, write_results
+from elmo_keras.tasks.task import Task
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.files import check_same_run, replacing
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 
-def run(task: Task, variants: Sequence[Variant] | None = None) -> list[dict]:
+def run(task: Task, variants: Sequence[Task] | None = None) -> list[dict]:
     """The results of each variant with each seed; trains those that are not there yet.
 
     Args:
@@ -39,105 +39,114 @@ def run(task: Task, variants: Sequence[Variant] | None = None) -> list[dict]:
     variants = task.variants() if variants is None else variants
     if task.freeze_word_vectors and task.word_vectors is None:
         raise ValueError("--freeze-word-vectors needs --word-vectors FILE.")
-    check_output(task, variants)
-    experiment = _Experiment(task, read_data(task))
     runs = [(variant, seed) for variant in variants for seed in task.seeds]
-    experiment.check(runs)
+    _check_output(task, [model_file(*run) for run in runs])
+    experiment = _Experiment(task)
+    for variant, seed in runs:
+        if not experiment.finished(variant, seed):
+            variant.elmo_layer()  # fails before training if it can't be used
     try:
         return [experiment.finished(*r) or experiment.train(*r) for r in runs]
     except OSError as error:
         raise CommandFailed(error) from error
 
 
-class _Experiment:
-    """The runs on one set of examples, and the file of their results."""
+def _check_output(task, models):
+    """Refuses a folder that can't be written, or whose files would replace an input."""
+    check_folder(task.output)
+    files = [task.output / name for name in (FILE, *models)]
+    inputs = filter(None, (task.train, task.dev, task.test, task.word_vectors))
+    parts = [part for model in task.elmo for part in parts_of_model(model)]
+    check_apart(files, [*inputs, *parts])
+    if task.output.exists():
+        for file in files:
+            check_file(file)
+    for result in read_results(task.output / FILE):
+        if (name := result.get("task", task.name)) != task.name:
+            raise ValueError(
+                f"{task.output / FILE} has runs of another task: {name}. Give another "
+                "--output."
+            )
 
-    def __init__(self, task: Task, data: Data):
-        self.task, self.data = task, data
+
+class _Experiment:
+    """The runs on one set of examples."""
+
+    def __init__(self, task: Task):
         self.path = task.output / FILE
-        self._texts = [text for examples in data for text in task.texts(examples)]
-        self._start = read_start_vectors(task, self._texts)
-        self._data_fingerprint = data.fingerprint
-        # Model → the fingerprint of its weights.
-        self._fingerprints: dict[Any, str | None] = {None: None}
+        self.data = read_data(task)
+        self._texts = [text for part in self.data for text in task.texts(part)]
+        self._words, self._vectors = read_start_vectors(task, self._texts)
+        vectors = "\n".join(self._words).encode() + self._vectors.tobytes()
+        self._settings = {
+            "word_dim": self._vectors.shape[1],
+            "word_vectors": fingerprint(vectors) if self._words else None,
+            "data": self.data.fingerprint,
+        }
+        self._weights = {}  # model → the fingerprint of its weights
         self._cached = None, None  # a model, and the cache of its layers
 
-    def check(self, runs: Sequence[tuple[Variant, int]]) -> None:
-        """Refuses, before any training, what can't be used or belongs to other runs."""
-        for result in read_results(self.path):
-            if (name := result.get("task", self.task.name)) != self.task.name:
-                raise ValueError(
-                    f"{self.path} has runs of another task: {name}. Give another "
-                    "--output."
-                )
-        missing = {
-            variant for variant, seed in runs if not self.finished(variant, seed)
-        }
-        for variant in missing:
-            variant.elmo_layer()
-
-    def finished(self, variant: Variant, seed: int) -> dict | None:
+    def finished(self, variant: Task, seed: int) -> dict | None:
         """The result of a run, or None; one of this name with other settings is an error."""
         for result in read_results(self.path):
-            if (result["variant"], result["seed"]) == (variant.name, seed):
-                run = f"The run of {variant.name} with seed {seed} in {self.path}"
-                settings = self._settings(variant)
+            if (result["variant"], result["seed"]) == (variant.variant, seed):
+                run = f"The run of {variant.variant} with seed {seed} in {self.path}"
+                settings = self.settings(variant)
                 advice = "Give another --output."
                 check_same_run(settings, result["settings"], run, advice)
                 return result
         return None
 
-    def _settings(self, variant):
+    def settings(self, variant: Task) -> dict:
         """Everything that the outcome depends on, except the seed."""
-        settings = self.task.settings() | self._start.settings | variant._asdict()
-        settings["data"] = self._data_fingerprint
-        if variant.elmo not in self._fingerprints:
-            elmo = Elmo.from_pretrained(variant.elmo)
-            self._fingerprints[variant.elmo] = model_digest(elmo)
-        settings["weights"] = self._fingerprints[variant.elmo]
+        settings = variant.settings() | self._settings | {"weights": None}
+        for model in variant.elmo:
+            if model not in self._weights:
+                self._weights[model] = model_digest(Elmo.from_pretrained(model))
+            settings["weights"] = self._weights[model]
         return {
             name: value if isinstance(value, int | float | None) else str(value)
             for name, value in settings.items()
         }
 
-    def train(self, variant: Variant, seed: int) -> dict:
+    def train(self, variant: Task, seed: int) -> dict:
         """Trains and saves a model; returns its result, which is in the file as well."""
-        task = self.task
-        print(f"{task.name}: {variant.name}, seed {seed}", flush=True)
+        print(f"{variant.name}: {variant.variant}, seed {seed}", flush=True)
         start = time.perf_counter()
         keras.backend.clear_session()
         keras.utils.set_random_seed(seed)
-        train = random_share(self.data.train, variant.share, seed)
+        train, dev, test = self.data
+        train = random_share(train, variant.share, seed)
         cache = self._cache(variant)
         model = self._model(variant, train)
-        batches = task.batches(train, labels=task.targets(train, model), cache=cache)
+        labels = variant.targets(train, model)
+        batches = variant.batches(train, labels=labels, cache=cache)
         # Makes all variables, so that the graph of a training step is traced once.
         model(batches.inputs([0]))
         model.optimizer.build(model.trainable_variables)
 
         def scores(examples):
-            scores = task.scores(task.evaluate(model, examples, cache))
+            scores = variant.scores(variant.evaluate(model, examples, cache))
             return {name: float(value) for name, value in scores.items()}
 
         def dev_scores():
-            dev = self.data.dev
-            task.calibrate(model, dev, task.batches(dev, cache=cache))
+            variant.calibrate(model, dev, variant.batches(dev, cache=cache))
             return scores(dev)
 
         training = fit_until_best(
             model,
             batches,
             dev_scores,
-            epochs=task.epochs,
-            patience=task.patience,
+            epochs=variant.epochs,
+            patience=variant.patience,
             seed=seed,
         )
         result = {
-            "task": task.name,
-            "variant": variant.name,
+            "task": variant.name,
+            "variant": variant.variant,
             "seed": seed,
             **training._asdict(),
-            "test": scores(self.data.test) if self.data.test else {},
+            "test": scores(test) if test else {},
             "examples": len(train),
             "seconds": round(time.perf_counter() - start, 2),
             "cached": cache is not None,
@@ -148,33 +157,31 @@ class _Experiment:
                 }
                 for place, mix in model.token_vectors.mixes.items()
             },
-            "settings": self._settings(variant),
+            "settings": self.settings(variant),
         }
         # The model comes before its result, so that each model of the file exists.
-        task.output.mkdir(parents=True, exist_ok=True)
-        with replacing(task.output / model_file(variant, seed)) as temporary:
+        variant.output.mkdir(parents=True, exist_ok=True)
+        with replacing(variant.output / model_file(variant, seed)) as temporary:
             model.save(temporary)
         write_results(self.path, [*read_results(self.path), result])
         return result
 
     def _model(self, variant, train):
-        task, start = self.task, self._start
-        words = dict.fromkeys([*frequent_words(task.texts(train)), *start.words])
+        words = dict.fromkeys([*frequent_words(variant.texts(train)), *self._words])
         vectors = TokenVectors(
             words,
-            start.dim,
-            task.character_dim,
+            self._vectors.shape[1],
+            variant.character_dim,
             elmo=variant.elmo_layer(),
             elmo_at=variant.elmo_at,
-            dropout=task.dropout,
-            trainable_words=not task.freeze_word_vectors,
+            dropout=variant.dropout,
+            trainable_words=not variant.freeze_word_vectors,
         )
-        if start.vectors is not None:
-            vectors.assign_word_vectors(start.words, start.vectors)
-        model = task.model(vectors, train)
+        vectors.assign_word_vectors(self._words, self._vectors)
+        model = variant.model(vectors, train)
         model.compile(
-            keras.optimizers.Adam(task.learning_rate, global_clipnorm=5.0),
-            loss=task.loss,
+            keras.optimizers.Adam(variant.learning_rate, global_clipnorm=5.0),
+            loss=variant.loss,
             # XLA has no strings.
             jit_compile=False,  # pyright: ignore[reportArgumentType]
         )
@@ -182,11 +189,12 @@ class _Experiment:
 
     def _cache(self, variant):
         """The layers of all texts, kept until another biLM is needed."""
-        if self.task.no_cache or variant.fine_tune or variant.elmo is None:
+        if variant.no_cache or variant.fine_tune or not variant.elmo:
             return None
         if self._cached[0] != variant.elmo:
-            arithmetic = variant.arithmetic
-            embedder = Embedder(variant.elmo, layers="all", arithmetic=arithmetic)
+            embedder = Embedder(
+                variant.elmo[0], layers="all", arithmetic=variant.arithmetic
+            )
             start = time.perf_counter()
             self._cached = variant.elmo, LayerCache(embedder, self._texts, verbose=1)
             seconds = time.perf_counter() - start

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from cyclopts import Parameter
@@ -27,60 +27,20 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.layers.task_model import TaskModel
     from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
-# Not recorded: files count by their examples; seeds and variants have their own entries.
+# Not recorded: files count by their examples; each seed has its own entry.
 UNRECORDED = "train dev test output seeds baseline no_cache".split()
-
-
-class Variant(NamedTuple):
-    """One way to make the token vectors of a task."""
-
-    elmo: str | Path | None = None  # see `Elmo.from_pretrained`; None for the baseline
-    elmo_at: str = "input"  # or "output" or "both", see `TokenVectors`
-    layers: str | int = "mix"  # or "average", "top", or the index of a layer
-    l2: float = 0.001  # the paper's λ
-    layer_norm: bool = False
-    gamma: float | None = None  # at the start; None for 1, or the γ of the biLM's mix
-    elmo_dropout: float = 0.5
-    fine_tune: bool = False  # the biLM is trained as well
-    arithmetic: str | None = None  # of a frozen biLM; None for float32
-    share: float = 1.0  # of the training data
-
-    @property
-    def name(self) -> str:
-        """The name of its files, made of the settings that differ from the defaults."""
-        usual = Variant()
-        parts: list = ["baseline"]
-        if self.elmo is not None:
-            parts = ["elmo", model_title(self.elmo)]
-            parts += [self.elmo_at] * (self.elmo_at != usual.elmo_at)
-            is_index = isinstance(self.layers, int)
-            layers = f"layer-{self.layers}" if is_index else self.layers
-            parts += [layers] * (self.layers != usual.layers)
-            parts += [f"l2-{self.l2:g}"] * (self.l2 != usual.l2)
-            parts += ["normalised"] * self.layer_norm
-            parts += [] if self.gamma is None else [f"gamma-{self.gamma:g}"]
-            is_usual = self.elmo_dropout == usual.elmo_dropout
-            parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
-            parts += ["tuned"] * self.fine_tune
-            parts += [self.arithmetic] * (self.arithmetic not in (None, "float32"))
-        parts += [f"share-{self.share:g}"] * (self.share != usual.share)
-        return "-".join(parts)
-
-    def elmo_layer(self) -> "Elmo | None":
-        from elmo_keras.elmo import Elmo  # by Keras
-
-        if self.elmo is None:
-            return None
-        return Elmo.from_pretrained(
-            self.elmo,
-            num_representations=2 if self.elmo_at == "both" else 1,
-            layers=self.layers,
-            gamma=self.gamma,
-            l2=self.l2 if self.layers == "mix" else 0.0,
-            layer_norm=self.layer_norm,
-            dropout=self.elmo_dropout,
-            trainable_bilm=self.fine_tune,
-        )
+# Settings of ELMo and the data → their parts of a run's name, where not the defaults.
+NAME_PARTS = {
+    "elmo_at": "{}",
+    "layers": "{}",
+    "l2": "l2-{:g}",
+    "layer_norm": "normalised",
+    "gamma": "gamma-{:g}",
+    "elmo_dropout": "dropout-{:g}",
+    "fine_tune": "tuned",
+    "arithmetic": "{}",
+    "share": "share-{:g}",
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,7 +48,8 @@ class Task:
     """A task with its settings; `tasks.run.run` trains and compares its models.
 
     Examples are dicts, one for each text, pair, question or document. A task adds its
-    settings to these, and says how examples are read, learned and scored.
+    settings to these, and says how examples are read, learned and scored. A variant is a
+    task with one model in `elmo`, or none.
 
     Args:
         train: file of training examples.
@@ -152,35 +113,24 @@ class Task:
     character_dim: Count = 64
 
     name: ClassVar[str]  # of the task's folder and command
-    text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # those of the model
-    compares_tokens: ClassVar[bool] = False  # see `TaskModel`
+    text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
+    compares_tokens: ClassVar[bool] = False
     loss: ClassVar[str | None] = None  # for `compile`, if the model computes none
 
-    def variants(self) -> list[Variant]:
+    def variants(self) -> list[Self]:
+        """Without ELMo if asked for, and with each model."""
         cached = not (self.no_cache or self.fine_tune)
         if self.arithmetic not in (None, "float32") and not cached:
             raise ValueError(
                 "--arithmetic is for layers that are computed once. Leave out "
                 "--fine-tune and --no-cache."
             )
-        variants = [
-            Variant(
-                model,
-                self.elmo_at,
-                self.layers,
-                self.l2,
-                self.layer_norm,
-                self.gamma,
-                self.elmo_dropout,
-                self.fine_tune,
-                self.arithmetic,
-                self.share,
-            )
-            for model in self.elmo
-        ]
+        variants = [dataclasses.replace(self, elmo=(model,)) for model in self.elmo]
         if self.baseline or not variants:
-            variants.insert(0, Variant(share=self.share))
-        names = [variant.name for variant in variants]
+            usual = {name: getattr(Task, name) for name in NAME_PARTS}
+            usual["share"] = self.share
+            variants.insert(0, dataclasses.replace(self, elmo=(), **usual))
+        names = [variant.variant for variant in variants]
         if len(set(names)) < len(names):
             raise ValueError(
                 "The models of --model should have different names, as results are "
@@ -188,9 +138,38 @@ class Task:
             )
         return variants
 
+    @property
+    def variant(self) -> str:
+        """The name of a variant, made of the settings that differ from the defaults."""
+        parts = ["elmo", model_title(self.elmo[0])] if self.elmo else ["baseline"]
+        for name, part in NAME_PARTS.items():
+            value = getattr(self, name)
+            if name == "layers" and isinstance(value, int):
+                part = "layer-{}"
+            if value not in (getattr(Task, name), "float32"):
+                parts.append(part.format(value))
+        return "-".join(parts)
+
+    def elmo_layer(self) -> "Elmo | None":
+        from elmo_keras.elmo import Elmo  # by Keras
+
+        if not self.elmo:
+            return None
+        return Elmo.from_pretrained(
+            self.elmo[0],
+            num_representations=2 if self.elmo_at == "both" else 1,
+            layers=self.layers,
+            gamma=self.gamma,
+            l2=self.l2 if self.layers == "mix" else 0.0,
+            layer_norm=self.layer_norm,
+            dropout=self.elmo_dropout,
+            trainable_bilm=self.fine_tune,
+        )
+
     def settings(self) -> dict[str, Any]:
         """The settings that the outcome of a run depends on, the task's own last."""
-        return {n: value for n, value in vars(self).items() if n not in UNRECORDED}
+        settings = {n: x for n, x in vars(self).items() if n not in UNRECORDED}
+        return settings | {"elmo": self.elmo[0] if self.elmo else None}
 
     def read(self, path: Path) -> list[dict]:
         """The examples of a file; a `ValueError` begins with `file:line:`."""

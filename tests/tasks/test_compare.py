@@ -38,7 +38,7 @@ def runs(monkeypatch):
         asked.extend(variants)
         return [
             {
-                "variant": variant.name,
+                "variant": variant.variant,
                 "seed": seed,
                 "dev": {"accuracy": variant.share / (2 if variant.elmo else 4)},
                 "test": {},
@@ -69,20 +69,20 @@ def test_the_rows_of_a_table_are_no_elmo_and_its_variants(
     command, runs, cells, table, compared, expected
 ):
     assert tag(["--table", table, *command]) == 0
-    assert [v.elmo is not None for v in runs] == [False] + [True] * len(expected)
+    assert [bool(v.elmo) for v in runs] == [False] + [True] * len(expected)
     assert list(map(compared, runs[1:])) == expected
     head, _, *rows = cells()
-    assert [row[0] for row in (head, *rows)] == ["variant", *(v.name for v in runs)]
+    assert [row[0] for row in (head, *rows)] == ["variant", *(v.variant for v in runs)]
     assert {row[-1] for row in rows[1:]} == {"+25.00"}
 
 
 def test_models_compares_no_elmo_and_each_model(command, runs, recorded, cells):
     more = "--model other --share 0.5 --paired --shuffles 9 --seeds 1 2".split()
     assert tag(["--table", "models", *command, *more]) == 0
-    assert recorded == [f"{v.name}-{seed}.keras" for v in runs for seed in (1, 2)]
+    assert recorded == [f"{v.variant}-{seed}.keras" for v in runs for seed in (1, 2)]
     name = "share-0.5"
     rows = [f"baseline-{name}", f"elmo-lm-{name}", f"elmo-other-{name}"]
-    assert [variant.name for variant in runs] == rows
+    assert [variant.variant for variant in runs] == rows
     printed = [row[0] for row in cells()]
     assert printed[2:5] == rows and printed[7:] == rows[:2]
 
@@ -94,7 +94,7 @@ def test_shares_are_printed_drawn_and_tested(command, runs, recorded, cells, tmp
     )
     assert tag(["--table", "shares", *command, *more]) == 0
     expected = [(elmo, share) for share in (0.5, 1.0) for elmo in (False, True)]
-    assert [(v.elmo is not None, v.share) for v in runs] == expected
+    assert [(bool(v.elmo), v.share) for v in runs] == expected
     rows = cells()
     assert rows[0][2] == "dev accuracy, baseline"
     assert rows[2] == ["50%", "50", "12.50 ± 0.00", "25.00 ± 0.00", "+12.50"]

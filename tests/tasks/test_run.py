@@ -16,7 +16,6 @@ from elmo_keras.tasks.fitting import Training
 from elmo_keras.tasks.results import read_results, results_table
 from elmo_keras.tasks.tag.tagged_text import read_conllu
 from elmo_keras.tasks.tag.task import Tagging
-from elmo_keras.tasks.task import Variant
 from tests.support.commands import command as command_named
 from tests.support.commands import replaced
 from tests.support.task_models import run_command, task_of
@@ -350,27 +349,28 @@ def test_runs_with_other_vectors_are_other_runs(with_vectors, capsys):
 
 
 def test_variants_are_named_by_their_settings_that_are_not_the_default(tmp_path):
-    lm = tmp_path / "lm"
-    for variant, name in (
-        (Variant(), "baseline"),
-        (Variant(share=0.25), "baseline-share-0.25"),
-        (Variant(lm), "elmo-lm"),
-        (Variant(lm, "output", "top"), "elmo-lm-output-top"),
+    for settings, name in (
+        ({"share": 0.25}, "elmo-lm-share-0.25"),
+        ({"elmo_at": "output", "layers": "top"}, "elmo-lm-output-top"),
         (
-            Variant(lm, layers=1, l2=1.0, elmo_dropout=0.1),
+            {"layers": 1, "l2": 1.0, "elmo_dropout": 0.1},
             "elmo-lm-layer-1-l2-1-dropout-0.1",
         ),
-        (Variant(lm, layer_norm=True, fine_tune=True), "elmo-lm-normalised-tuned"),
-        (Variant(lm, gamma=0.1), "elmo-lm-gamma-0.1"),
+        ({"layer_norm": True, "fine_tune": True}, "elmo-lm-normalised-tuned"),
+        ({"gamma": 0.1, "arithmetic": "int8"}, "elmo-lm-gamma-0.1-int8"),
+        ({"arithmetic": "float32"}, "elmo-lm"),
     ):
-        assert variant.name == name
+        task = task_of(Tagging, elmo=[tmp_path / "lm"], baseline=True, **settings)
+        share = "-share-0.25" if "share" in settings else ""
+        names = [variant.variant for variant in task.variants()]
+        assert names == [f"baseline{share}", name]
 
 
 def test_the_mixes_of_a_variant_are_made_and_start_as_it_says(model_directory):
-    elmo = Variant(model_directory).elmo_layer()
+    elmo = task_of(Tagging, elmo=[model_directory]).elmo_layer()
     assert not elmo.mixes[0].layer_norm and elmo.mixes[0].gamma == 1
-    chosen = Variant(model_directory, "both", layer_norm=True, gamma=0.5)
-    mixes = chosen.elmo_layer().mixes
+    settings = {"elmo_at": "both", "layer_norm": True, "gamma": 0.5}
+    mixes = task_of(Tagging, elmo=[model_directory], **settings).elmo_layer().mixes
     assert all(mix.layer_norm and mix.gamma == 0.5 for mix in mixes) and mixes[1:]
 
 
