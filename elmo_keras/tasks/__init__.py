@@ -8,20 +8,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elmo_keras.tasks.models import (
-        ESIM,
-        CoreferenceModel,
-        LayerCache,
-        LinearChainCRF,
-        QuestionAnswering,
-        SimilarityModel,
-        Tagger,
-        TextClassifier,
-        TokenVectors,
-        read_lower_case_vectors,
-    )
+    from elmo_keras.tasks.models import *  # noqa: F403
 
-__all__ = [
+__all__ = [  # noqa: F405
     "ESIM",
     "CoreferenceModel",
     "LayerCache",

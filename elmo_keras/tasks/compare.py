@@ -12,7 +12,7 @@ from elmo_keras.tasks.data import read_data
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.tasks.results import model_file, results_table
 from elmo_keras.tasks.task import Task
-from elmo_keras.util.arguments import Count, Shares
+from elmo_keras.util.arguments import Shares
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.files import replacing
 from elmo_keras.util.markdown_table import (
@@ -47,14 +47,12 @@ class Comparison:
         shares: of the training data, for --table shares.
         picture: ….png or ….svg, for --table shares.
         paired: whether each row is tested against the one before it.
-        shuffles: random exchanges of that test.
     """
 
     table: Literal["models", "mixes", "places", "shares"] | None = None
     shares: Shares = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
     picture: Path | None = None
     paired: bool = False
-    shuffles: Count = 1000
 
 
 def compare(task: Task, comparison: Comparison) -> None:
@@ -82,7 +80,7 @@ def compare(task: Task, comparison: Comparison) -> None:
         print(results_table(runs))
     if comparison.paired:
         print()
-        print(paired_tests_table(task, compared, shuffles=comparison.shuffles))
+        print(paired_tests_table(task, compared))
 
 
 def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Task]:
@@ -104,7 +102,7 @@ def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Tas
     return [baseline, *(dataclasses.replace(elmo, **options) for options in changed)]
 
 
-def paired_tests_table(task: Task, compared: Sequence[Task], *, shuffles: int) -> str:
+def paired_tests_table(task: Task, compared: Sequence[Task]) -> str:
     """Tests each variant against the one before it, if it has as much data."""
     import keras
 
@@ -116,7 +114,7 @@ def paired_tests_table(task: Task, compared: Sequence[Task], *, shuffles: int) -
         models: list = [keras.models.load_model(path, compile=False) for path in paths]
         second = [task.evaluate(model, examples) for model in models]
         if before is not None and before.share == variant.share:
-            outcome = paired_test(first, second, task.first_score, shuffles=shuffles)
+            outcome = paired_test(first, second, task.first_score)
             difference = f"{100 * outcome.difference:+.2f}"
             row = before.variant, variant.variant, difference, f"{outcome.p:.3f}"
             rows.append(row)

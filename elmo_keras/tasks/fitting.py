@@ -43,23 +43,23 @@ def fit_until_best(
     losses, seconds = [], []
     for epoch in range(1, epochs + 1):
         dataset = batches.shuffled(seed, epoch)
+        times = [time.perf_counter()]
         with Progress(
             total=int(dataset.cardinality()),
             desc=f"  epoch {epoch:3}",
             unit=" steps",
             leave=False,
         ) as bar:
-            steps = _Steps(bar)
             history = model.fit(
                 dataset,
                 shuffle=False,
                 verbose=0,  # pyright: ignore[reportArgumentType]
-                callbacks=[steps],
+                callbacks=[_Steps(times, bar)],
             )
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
-        times = np.diff(steps.times)
+        times = np.diff(times)
         # The first step is traced.
         mean = np.mean(times[1:] if epoch == 1 and len(times) > 1 else times)
         seconds.append(mean * len(times))
@@ -80,16 +80,12 @@ def fit_until_best(
 
 
 class _Steps(keras.callbacks.Callback):
-    """The times of an epoch's begin and of the end of each step."""
+    """Adds the time at the end of each step."""
 
-    def __init__(self, bar):
+    def __init__(self, times, bar):
         super().__init__()
-        self.bar = bar
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self.times = [time.perf_counter()]
+        self.times, self.bar = times, bar
 
     def on_train_batch_end(self, batch, logs=None):
         self.times.append(time.perf_counter())
-        if self.bar.update(1) and logs:
-            self.bar.set_postfix_str(f"loss {float(logs['loss']):.4f}", refresh=False)
+        self.bar.update(1)

@@ -81,6 +81,8 @@ class Task:
             or binary.
         freeze_word_vectors: whether no word vector is trained.
         character_dim: size of the vector of a word's characters.
+        units: size of each LSTM in each direction.
+        layer_dropout: rate of the dropout between the layers.
     """
 
     train: Path
@@ -111,6 +113,8 @@ class Task:
     word_vectors: Path | None = None
     freeze_word_vectors: bool = False
     character_dim: Count = 64
+    units: Count = 100
+    layer_dropout: Rate = 0.2
 
     name: ClassVar[str]  # of the task's folder and command
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Literal
 
-from elmo_keras.tasks.answer.squad import CONVENTIONS, answer_endings, read_squad
+from elmo_keras.tasks.answer.squad import answer_endings, read_squad
 from elmo_keras.tasks.answer.task import Answering, label
 from elmo_keras.tasks.answer.words import LONGEST_ANSWER
 from tests.benchmarks import runner
@@ -20,7 +20,7 @@ from tests.benchmarks import runner
 def main(
     *files: Path,
     train: Path | None = None,
-    metric: Literal[tuple(CONVENTIONS)] = "squad",
+    metric: Literal["squad", "korquad"] = "squad",
     longest_answer: runner.Count = LONGEST_ANSWER,
 ) -> None:
     runner.head("file", "questions", "whole tokens", "without endings")

@@ -3,9 +3,8 @@
 import collections
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +20,7 @@ def read_squad(path: str | Path) -> list[dict]:
     Each has `id`; the tokens of `context` and `question`; `text`, the paragraph; `offsets`,
     its tokens with their offsets; `answers`; of the first answer that is at its offset, the
     `span`, its first and last token, and the `ending`, the characters of its last token
-    after it, or None; `misplaced`, for each answer that is not, its text and the text there.
+    after it, or None; `n_misplaced`, the number of answers that are not.
     """
     examples = []
     content = read_json(path)
@@ -44,16 +43,13 @@ def read_squad(path: str | Path) -> list[dict]:
 
 def misplaced_answers(examples: list[dict]) -> str:
     """How many answers are not at their offset, and the first one; `""` for none."""
-    misplaced = [(e["id"], *pair) for e in examples for pair in e["misplaced"]]
-    if not misplaced:
+    ids = [e["id"] for e in examples for _ in range(e["n_misplaced"])]
+    if not ids:
         return ""
-    question, *texts = misplaced[0]
-    expected, there = (repr(t if len(t) <= 40 else f"{t[:40]}…") for t in texts)
     n_answers = sum(len(example["answers"]) for example in examples)
     return (
-        f"{len(misplaced):,} of {n_answers:,} answers are not at their answer_start, first "
-        f"that of question {question!r}: {expected} is expected there, and "
-        f"{there} is found"
+        f"{len(ids):,} of {n_answers:,} answers are not at their answer_start, first "
+        f"that of question {ids[0]!r}"
     )
 
 
@@ -81,13 +77,12 @@ def _text(parent, key, place):
 
 def _example(text, offsets: OffsetTokens, question, *, place):
     span = ending = None
-    misplaced = []
+    n_misplaced = 0
     answers = list(_answers(question, place))
     for answer, begin in answers:
         end = begin + len(answer)
-        text_there = text[begin:end] if begin >= 0 else ""
-        if text_there != answer:
-            misplaced.append((answer, text_there))
+        if begin < 0 or text[begin:end] != answer:
+            n_misplaced += 1
         elif span is None and (span := offsets.span(begin, end)):
             ending = text[end : offsets.ends[span[1]]]
     return {
@@ -99,7 +94,7 @@ def _example(text, offsets: OffsetTokens, question, *, place):
         "answers": [answer for answer, _ in answers],
         "span": span,
         "ending": ending,
-        "misplaced": misplaced,
+        "n_misplaced": n_misplaced,
     }
 
 
@@ -134,41 +129,28 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _KOREAN_SIGNS = str.maketrans(dict.fromkeys("'\"‘’()<>〈〉《》", " "))
 
 
-def normalized(answer: str) -> str:
-    """An answer in lower case, without ASCII punctuation, articles and extra spaces."""
+def normalize(answer: str, metric: str = "squad") -> str:
+    """An answer as it is compared: in lower case, without ASCII punctuation and extra spaces.
+
+    For SQuAD, articles go as well; for KorQuAD, quotes and brackets become spaces.
+    """
+    if metric == "korquad":
+        answer = answer.translate(_KOREAN_SIGNS)
     text = answer.lower().translate(_PUNCTUATION)
-    return " ".join(_ARTICLES.sub(" ", text).split())
-
-
-def korean_normalized(answer: str) -> str:
-    """An answer as KorQuAD compares it: in lower case, quotes and brackets become spaces."""
-    text = answer.translate(_KOREAN_SIGNS).lower().translate(_PUNCTUATION)
+    if metric == "squad":
+        text = _ARTICLES.sub(" ", text)
     return " ".join(text.split())
 
 
-class Convention(NamedTuple):
-    """How answers are compared: their normalized text, and the parts that F1 counts."""
-
-    normalized: Callable[[str], str]
-    parts: Callable[[str], Sequence[str]]
+def exact_match(prediction: str, gold: str, metric: str = "squad") -> float:
+    return float(normalize(prediction, metric) == normalize(gold, metric))
 
 
-CONVENTIONS = {
-    "squad": Convention(normalized, str.split),
-    "korquad": Convention(korean_normalized, lambda text: list("".join(text.split()))),
-}
-SQUAD = CONVENTIONS["squad"]
-
-
-def exact_match(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
-    return float(convention.normalized(prediction) == convention.normalized(gold))
-
-
-def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
-    """F1 of the words or characters that both have, with repetitions; if one has none, equality."""
-    predicted, wanted = (
-        convention.parts(convention.normalized(text)) for text in (prediction, gold)
-    )
+def f1(prediction: str, gold: str, metric: str = "squad") -> float:
+    """F1 of the words (squad) or characters that both have; if one has none, equality."""
+    predicted, wanted = (normalize(text, metric).split() for text in (prediction, gold))
+    if metric == "korquad":
+        predicted, wanted = list("".join(predicted)), list("".join(wanted))
     if not predicted or not wanted:
         return float(predicted == wanted)
     common = collections.Counter(predicted) & collections.Counter(wanted)
@@ -176,9 +158,7 @@ def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
 
 
 def squad_statistics(
-    predictions: Sequence[str],
-    answers: Sequence[Sequence[str]],
-    convention: Convention = SQUAD,
+    predictions: Sequence[str], answers: Sequence[Sequence[str]], metric: str = "squad"
 ) -> np.ndarray:
     """Of each question: F1, exact match, and whether it has an answer: (questions, 3).
 
@@ -187,9 +167,9 @@ def squad_statistics(
     """
     rows = []
     for prediction, texts in zip(predictions, answers, strict=True):
-        right = list(filter(convention.normalized, texts))
+        right = [text for text in texts if normalize(text, metric)]
         best = [
-            max(score(prediction, text, convention) for text in right or [""])
+            max(score(prediction, text, metric) for text in right or [""])
             for score in (f1, exact_match)
         ]
         rows.append([*best, bool(right)])

@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 
 from elmo_keras.tasks.answer.squad import (
-    CONVENTIONS,
     answer_endings,
     misplaced_answers,
     read_squad,
@@ -15,7 +14,7 @@ from elmo_keras.tasks.answer.squad import (
 )
 from elmo_keras.tasks.answer.words import LONGEST_ANSWER, NO_ANSWER, NOT_KNOWN
 from elmo_keras.tasks.task import Task
-from elmo_keras.util.arguments import Count, Rate
+from elmo_keras.util.arguments import Count
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,14 +22,10 @@ class Answering(Task):
     """Answers questions with a span of a text: the settings of `Task`, and these.
 
     Args:
-        units: size of each LSTM in each direction.
-        layer_dropout: rate of the dropout on the inputs of layers.
         metric: `"squad"`, whose F1 counts words, or `"korquad"`, characters.
         longest_answer: maximum length of an answer in tokens.
     """
 
-    units: Count = 100
-    layer_dropout: Rate = 0.2
     metric: Literal["squad", "korquad"] = "squad"
     longest_answer: Count = LONGEST_ANSWER
 
@@ -46,14 +41,6 @@ class Answering(Task):
             print(
                 f"{path}: {misplaced}. {n_left_out:,} of {len(examples):,} questions are "
                 "scored, but not trained on."
-            )
-        spans = [example["span"] for example in examples if example["span"]]
-        n_long = sum(last - first >= self.longest_answer for first, last in spans)
-        if n_long:
-            print(
-                f"{path}: {n_long:,} of {len(examples):,} answers have more than "
-                f"{self.longest_answer} tokens, which the model does not give "
-                "(--longest-answer)."
             )
         return examples
 
@@ -80,7 +67,7 @@ class Answering(Task):
             for example, (first, last) in zip(examples, predictions)
         ]
         answers = [example["answers"] for example in examples]
-        return squad_statistics(texts, answers, CONVENTIONS[self.metric])
+        return squad_statistics(texts, answers, self.metric)
 
     def scores(self, statistics):
         return squad_scores(statistics)

@@ -11,7 +11,7 @@ from elmo_keras.tasks.readers.labelled_texts import (
 )
 from elmo_keras.tasks.task import LabelTask
 from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
-from elmo_keras.util.arguments import Count, Rate
+from elmo_keras.util.arguments import Count
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,15 +23,12 @@ class Classification(LabelTask):
         labels: file with the names of goemotions' labels.
         split: how text is split, at `"spaces"` or `"words"`; if None, at
             punctuation, but fasttext and trees at spaces.
-        units: size of each LSTM in each direction.
-        lstm_dropout: rate of the dropout on the LSTMs' outputs.
     """
 
     format: Literal["fasttext", "trees", "nsmc", "goemotions"] = "fasttext"
     labels: Path | None = None
     split: TokenizerName | None = None
     units: Count = 50
-    lstm_dropout: Rate = 0.2
 
     name = "classify"
 
@@ -56,5 +53,5 @@ class Classification(LabelTask):
             labels,
             multi_label=self.labels is not None,
             units=self.units,
-            dropout=self.lstm_dropout,
+            dropout=self.layer_dropout,
         )

@@ -1,6 +1,6 @@
 """Scores of coreference: MUC, B³, CEAF, and the average of CoNLL-2012."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -86,19 +86,10 @@ def coreference_scores(statistics: np.ndarray) -> dict[str, float]:
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
 
 
-def linear_sum_assignment() -> Callable:
-    """The function of SciPy, an optional dependency; an `ImportError` says so."""
-    try:
-        from scipy.optimize import linear_sum_assignment
-    except ImportError as error:
-        raise ImportError(
-            "The scores of coreference need SciPy: pip install 'elmo-keras[tasks]'."
-        ) from error
-    return linear_sum_assignment
-
-
 def _best_pairing(similarity):
-    pairs = linear_sum_assignment()(similarity, maximize=True)
+    from scipy.optimize import linear_sum_assignment  # an optional dependency
+
+    pairs = linear_sum_assignment(similarity, maximize=True)
     return float(similarity[pairs].sum())
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from elmo_keras.tasks.coreference.coreference_scores import (
     coreference_scores,
     coreference_statistics,
-    linear_sum_assignment,
 )
 from elmo_keras.tasks.coreference.documents import (
     has_singletons,
@@ -26,23 +25,18 @@ class Coreference(Task):
     A step reads one document, so `batch_size` has no effect.
 
     Args:
-        units: size of the LSTM in each direction.
         hidden_units: size of the hidden layers that compute scores.
-        layer_dropout: rate of the dropout on the LSTM's output and hidden layers.
         longest: maximum length of a mention in tokens.
         mentions_per_token: λ, how many spans are kept.
-        max_antecedents: antecedents to score for each mention.
         sentences: length of the parts into which training documents are cut.
         no_singletons: whether entities mentioned once are left out, even if `train` has
             such.
     """
 
-    units: Count = 100
     hidden_units: Count = 150
     layer_dropout: Rate = 0.3
     longest: Count = 10
     mentions_per_token: Positive = 0.4
-    max_antecedents: Count = 50
     sentences: Count = 25
     no_singletons: bool = False
 
@@ -51,7 +45,8 @@ class Coreference(Task):
 
     def read(self, path):
         """The documents of a file; those of the training file are cut into parts."""
-        linear_sum_assignment()  # fails before training if SciPy is missing
+        import scipy.optimize  # noqa: F401, so that it isn't missing after training
+
         documents = read_conll_2012(path)
         if self.no_singletons:
             documents = [without_singletons(document) for document in documents]
@@ -72,7 +67,6 @@ class Coreference(Task):
             hidden_units=self.hidden_units,
             longest=self.longest,
             mentions_per_token=self.mentions_per_token,
-            max_antecedents=self.max_antecedents,
             dropout=self.layer_dropout,
             singletons=has_singletons(examples),
         )

@@ -17,14 +17,12 @@ class Entailment(LabelTask):
         format: `"tabs"`, `"snli"`, `"kornli"` or `"klue"`.
         split: how text is split, at `"spaces"` or `"words"`; if None, at
             punctuation, but tabs at spaces.
-        units: size of each LSTM in each direction.
-        lstm_dropout: rate of the dropout on the LSTMs' outputs.
     """
 
     format: Literal["tabs", "snli", "kornli", "klue"] = "tabs"
     split: TokenizerName | None = None
     units: Count = 50
-    lstm_dropout: Rate = 0.3
+    layer_dropout: Rate = 0.3
 
     name = "entail"
     text_fields = "premise", "hypothesis"
@@ -37,4 +35,4 @@ class Entailment(LabelTask):
         from elmo_keras.tasks.entail.esim import ESIM  # by Keras
 
         labels = sorted({example["label"] for example in examples})
-        return ESIM(token_vectors, labels, self.units, dropout=self.lstm_dropout)
+        return ESIM(token_vectors, labels, self.units, dropout=self.layer_dropout)

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
 from elmo_keras.layers.character_cnn import CharacterCNN
@@ -102,10 +102,7 @@ class TokenVectors(keras.layers.Layer):
         self.dropout = keras.layers.Dropout(dropout)
 
     def _check(self):
-        if self.elmo_at not in PLACES:
-            raise ValueError(
-                f"`elmo_at` should be one of {PLACES}. Received: {self.elmo_at!r}"
-            )
+        check_choices(PLACES, elmo_at=self.elmo_at)
         if self.character_dim % len(WIDTHS):
             raise ValueError(
                 f"`character_dim` should be even. Received: {self.character_dim}"
@@ -162,8 +159,7 @@ class TokenVectors(keras.layers.Layer):
             vectors: float array `(words, word_dim)`.
 
         Raises:
-            ValueError: a word is not one of the layer's, the shape is another, or a
-                number is not finite.
+            ValueError: a word is not one of the layer's, or the shape is another.
         """
         ids = {word: i for i, word in enumerate(self.words, 1)}
         unknown = [word for word in words if word not in ids]
@@ -177,8 +173,6 @@ class TokenVectors(keras.layers.Layer):
                 f"`vectors` should have the shape {(len(words), self.word_dim)}, for "
                 f"{len(words)} words. Received: {np.shape(vectors)}"
             )
-        if not np.all(np.isfinite(vectors)):
-            raise ValueError("`vectors` should be finite.")
         if not len(words):
             return
         self.build()

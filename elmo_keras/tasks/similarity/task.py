@@ -7,7 +7,6 @@ import numpy as np
 from elmo_keras.tasks.readers.labelled_texts import read_korsts
 from elmo_keras.tasks.task import Task
 from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
-from elmo_keras.util.arguments import Count, Rate
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -16,13 +15,9 @@ class Similarity(Task):
 
     Args:
         split: how text is split, at `"spaces"` or `"words"`.
-        units: size of the LSTM in each direction.
-        lstm_dropout: rate of the dropout on the LSTM's output.
     """
 
     split: TokenizerName = "words"
-    units: Count = 100
-    lstm_dropout: Rate = 0.2
 
     name = "similarity"
     text_fields = "first", "second"
@@ -34,7 +29,7 @@ class Similarity(Task):
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
 
-        return SimilarityModel(token_vectors, self.units, self.lstm_dropout)
+        return SimilarityModel(token_vectors, self.units, self.layer_dropout)
 
     def targets(self, examples, model):
         return [example["score"] for example in examples]

@@ -66,12 +66,25 @@ class LinearChainCRF(keras.layers.Layer):
         scores, *_ = self._tensors(scores)
         transitions, first, last = self.constrained_weights(scores.dtype)
         time = tf.shape(scores)[1]
-        scores, mask = _pad_empty(scores, mask)
-        best, pointers = self._forward(
-            scores, mask, first=first, transitions=transitions, reduce=tf.reduce_max
-        )
-        tag = tf.argmax(best + last, axis=1, output_type=tf.int32)  # (batch,)
-        return self._backtrack(tag, pointers, mask)[:, :time]
+        scores, mask = _transpose(scores, mask)
+
+        def step(states, token):
+            x, is_real = token
+            paths = states[0][:, :, None] + transitions
+            best = tf.where(is_real, tf.reduce_max(paths, axis=1) + x, states[0])
+            return best, tf.argmax(paths, axis=1, output_type=tf.int32)
+
+        start = first + scores[0]
+        tokens = scores[1:], mask[1:]
+        bests, pointers = tf.scan(step, tokens, (start, tf.zeros_like(start, tf.int32)))
+        tag = tf.argmax(bests[-1] + last, axis=1, output_type=tf.int32)
+
+        def back(tag, token):
+            before, is_real = token
+            return tf.where(is_real[:, 0], tf.gather(before, tag, batch_dims=1), tag)
+
+        tags = tf.scan(back, (pointers, mask[1:]), tag, reverse=True)
+        return tf.transpose(tf.where(mask[:-1, :, 0], tags, -1)[:time])
 
     def constrained_weights(self, dtype) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """A, a and b, very low where `allowed` forbids a tag."""
@@ -87,16 +100,16 @@ class LinearChainCRF(keras.layers.Layer):
     def log_partition(self, scores, mask):
         """log Σ exp score over all tag sequences: `(batch,)`."""
         scores, transitions, first, last = self._tensors(scores)
-        scores, mask = _pad_empty(scores, mask)
-        total, _ = self._forward(
-            scores,
-            mask,
-            first=first,
-            transitions=transitions,
-            reduce=tf.reduce_logsumexp,
-        )
-        total = tf.reduce_logsumexp(total + last, axis=1)
-        return tf.where(mask[:, 0], total, tf.zeros_like(total))
+        scores, mask = _transpose(scores, mask)
+
+        def step(total, token):
+            x, is_real = token
+            paths = total[:, :, None] + transitions
+            return tf.where(is_real, tf.reduce_logsumexp(paths, axis=1) + x, total)
+
+        totals = tf.scan(step, (scores[1:], mask[1:]), first + scores[0])
+        total = tf.reduce_logsumexp(totals[-1] + last, axis=1)
+        return tf.where(mask[0, :, 0], total, tf.zeros_like(total))
 
     def score(self, scores, tags, mask):
         scores, transitions, first, last = self._tensors(scores)
@@ -119,52 +132,16 @@ class LinearChainCRF(keras.layers.Layer):
         weights = self.transitions, self.first, self.last
         return scores, *(_tensor(w, scores.dtype) for w in weights)
 
-    def _forward(self, scores, mask, *, first, transitions, reduce):
-        """The state `(batch, n_tags)` after the last token, and the best previous tags.
 
-        The state of a tag is the sum, or the maximum, over all sequences that end in
-        it, by `reduce` from (batch, previous tag, tag).
-        """
-        time = tf.shape(scores)[1]
-        scores = tf.transpose(scores, [1, 0, 2])
-        real = tf.transpose(mask)
-        # The gradient of a slice is as large as the whole tensor, unlike that of a read.
-        each = tf.TensorArray(scores.dtype, size=time, element_shape=scores.shape[1:])
-        each = each.unstack(scores)
-        back = tf.TensorArray(tf.int32, size=time, element_shape=(None, self.n_tags))
-        back = back.write(0, tf.zeros_like(scores[0], tf.int32))  # never followed
+def _transpose(scores, mask):
+    """Scores `(time, batch, tags)`, and the mask `(time, batch, 1)`, with some padding.
 
-        def step(t, state, back):
-            paths = state[:, :, None] + transitions
-            back = back.write(t, tf.argmax(paths, axis=1, output_type=tf.int32))
-            reached = reduce(paths, axis=1) + each.read(t)
-            return t + 1, tf.where(real[t][:, None], reached, state), back
-
-        _, state, back = tf.while_loop(
-            lambda t, *_: t < time, step, (1, first + scores[0], back)
-        )
-        return state, back.stack()
-
-    def _backtrack(self, tag, pointers, mask):
-        """The best sequences, from their last tags `(batch,)` to the first ones."""
-        time = tf.shape(mask)[1]
-        real = tf.transpose(mask)
-        tags = tf.TensorArray(tf.int32, size=time, element_shape=(None,))
-
-        def step(t, tag, tags):
-            tags = tags.write(t, tf.where(real[t], tag, -1))
-            previous = tf.gather(pointers[t], tag, batch_dims=1)
-            return t - 1, tf.where(real[t], previous, tag), tags
-
-        _, _, tags = tf.while_loop(lambda t, *_: t >= 0, step, (time - 1, tag, tags))
-        return tf.transpose(tags.stack())
-
-
-def _pad_empty(scores, mask):
-    """Scores and mask with at least one position: padding if there is none."""
-    missing = tf.maximum(0, 1 - tf.shape(scores)[1])
-    paddings = tf.stack([[0, 0], [0, missing], [0, 0]])
-    return tf.pad(scores, paddings), tf.pad(mask, paddings[:2])
+    There are at least two positions, as `tf.scan` needs a step, and one after each token.
+    """
+    padding = tf.stack([0, tf.maximum(1, 2 - tf.shape(scores)[1])])
+    scores = tf.pad(scores, tf.stack([[0, 0], padding, [0, 0]]))
+    mask = tf.pad(mask, tf.stack([[0, 0], padding]))
+    return tf.transpose(scores, [1, 0, 2]), tf.transpose(mask)[:, :, None]
 
 
 def _tensor(variable, dtype):

@@ -74,60 +74,40 @@ def crf_marginals(scores, mask, weights) -> tuple[tf.Tensor, tf.Tensor]:
     Reference: Lafferty et al. 2001; Rabiner 1989, section III.
     """
     transitions, first, last = weights
-    x, real = tf.transpose(scores, [1, 0, 2]), tf.transpose(mask)
-    real = tf.pad(real, [[0, 1], [0, 0]])  # nothing follows the last position
-    time = tf.shape(x)[0]
+    x = tf.transpose(scores, [1, 0, 2])
+    # Nothing follows the last position; one more, so that there is a step.
+    padded = tf.pad(x, [[0, 1], [0, 0], [0, 0]])
+    real = tf.pad(tf.transpose(mask), [[0, 1], [0, 0]])[:, :, None]
 
-    def forward(t, state):
-        return x[t] + tf.reduce_logsumexp(state[:, :, None] + transitions, axis=1)
+    def forward(state, x):
+        state = x + tf.reduce_logsumexp(state[:, :, None] + transitions, axis=1)
+        return _normalize(state)
 
-    def backward(t, state):
-        onwards = transitions + (x[t + 1] + state)[:, None, :]
-        return tf.where(real[t + 1][:, None], tf.reduce_logsumexp(onwards, 2), last)
+    def backward(state, token):
+        x, is_real = token
+        onwards = transitions + (x + state)[:, None, :]
+        return _normalize(tf.where(is_real, tf.reduce_logsumexp(onwards, 2), last))
 
-    alphas = _states(x[0] + first, tf.range(time), forward)
-    end = tf.broadcast_to(last, tf.shape(x[0]))
-    betas = _states(end, tf.range(time - 1, -1, -1), backward)
+    start = x[0] + first
+    alphas = tf.scan(forward, padded[1:], start)
+    alphas = tf.concat([start[None], alphas[:-1]], axis=0)
+    end = tf.broadcast_to(last, tf.shape(start))
+    betas = tf.scan(backward, (padded[1:], real[1:]), end, reverse=True)
     both = tf.nn.log_softmax(alphas + betas, axis=2)
     return tf.transpose(both, [1, 0, 2]), tf.transpose(betas, [1, 0, 2])
 
 
-def _states(state, times, step):
-    """The state at each time, `(time, batch, tags)`; the first one is given."""
-    time, shape = tf.size(times), state.shape
-    states = tf.TensorArray(state.dtype, size=time, element_shape=shape)
-    states = states.write(times[0], state)
-
-    def body(i, state, states):
-        state = tf.ensure_shape(step(times[i], state), shape)
-        state -= tf.reduce_logsumexp(state, axis=1, keepdims=True)
-        return i + 1, state, states.write(times[i], state)
-
-    *_, states = tf.while_loop(lambda i, *_: i < time, body, (1, state, states))
-    return states.stack()
-
-
-class TagProbabilities(NamedTuple):
-    """Logarithms of probabilities of each token's tag, `(batch, time)`, 0 at padding."""
-
-    alone: tf.Tensor
-    after: tf.Tensor  # given the tag of the token before it
-
-    def span_probabilities(self, spans: TagSpans) -> tf.Tensor:
-        """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none."""
-        first = tf.maximum(spans.begins, 0)
-        last = tf.maximum(spans.ends - 1, 0)
-        sums = tf.cumsum(self.after, axis=1)
-        total = tf.gather(self.alone, first, batch_dims=1)
-        total += tf.gather(sums, last, batch_dims=1)
-        total -= tf.gather(sums, first, batch_dims=1)
-        return tf.where(spans.begins >= 0, tf.exp(tf.minimum(total, 0.0)), 0.0)
+def _normalize(state):
+    return state - tf.reduce_logsumexp(state, axis=1, keepdims=True)
 
 
 def tag_probabilities(
     scores: tf.Tensor, ids: tf.Tensor, crf: LinearChainCRF | None
-) -> TagProbabilities:
-    """The probabilities of tags, int32 `(batch, time)`, −1 at padding, with or without CRF."""
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Logarithms of the probabilities of tags, int32 `(batch, time)`, −1 at padding.
+
+    Of each tag alone, and after the tag of the token before it; 0 at padding.
+    """
     mask, tags = ids >= 0, tf.maximum(ids, 0)
     scores = tf.cast(scores, tf.float32)
     if crf is None:
@@ -139,7 +119,20 @@ def tag_probabilities(
         before = tf.pad(tags[:, :-1], [[0, 0], [1, 0]])
         after = scores + onwards + tf.gather(weights[0], before)
         after = _gather_tags(tf.nn.log_softmax(after, axis=2), tags)
-    return TagProbabilities(tf.where(mask, alone, 0.0), tf.where(mask, after, 0.0))
+    return tf.where(mask, alone, 0.0), tf.where(mask, after, 0.0)
+
+
+def span_probabilities(
+    spans: TagSpans, alone: tf.Tensor, after: tf.Tensor
+) -> tf.Tensor:
+    """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none."""
+    first = tf.maximum(spans.begins, 0)
+    last = tf.maximum(spans.ends - 1, 0)
+    sums = tf.cumsum(after, axis=1)
+    total = tf.gather(alone, first, batch_dims=1)
+    total += tf.gather(sums, last, batch_dims=1)
+    total -= tf.gather(sums, first, batch_dims=1)
+    return tf.where(spans.begins >= 0, tf.exp(tf.minimum(total, 0.0)), 0.0)
 
 
 def _gather_tags(values, tags):

@@ -11,7 +11,11 @@ from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
 from elmo_keras.tasks.tag.entities import marks_spans
-from elmo_keras.tasks.tag.tag_spans import tag_probabilities, tag_spans
+from elmo_keras.tasks.tag.tag_spans import (
+    span_probabilities,
+    tag_probabilities,
+    tag_spans,
+)
 from elmo_keras.text.token_batches import padded_tokens, token_mask
 
 
@@ -118,11 +122,11 @@ class Tagger(TaskModel):
         """
         outputs = self(inputs, training=False)
         ids = self.decode(inputs, outputs)
-        probabilities = tag_probabilities(outputs, ids, self.crf)
+        alone, after = tag_probabilities(outputs, ids, self.crf)
         names = tf.gather(tf.constant(self.tags), tf.maximum(ids, 0))
         answers = {
             "tags": tf.where(ids >= 0, names, ""),
-            "scores": tf.where(ids >= 0, tf.exp(probabilities.alone), 0.0),
+            "scores": tf.where(ids >= 0, tf.exp(alone), 0.0),
         }
         if not marks_spans(self.tags):
             return answers
@@ -132,7 +136,7 @@ class Tagger(TaskModel):
             "span_types": spans.types,
             "span_begins": spans.begins,
             "span_ends": spans.ends,
-            "span_scores": probabilities.span_probabilities(spans),
+            "span_scores": span_probabilities(spans, alone, after),
         }
 
     def tag(

@@ -15,7 +15,7 @@ from elmo_keras.tasks.tag.entities import (
 )
 from elmo_keras.tasks.tag.tagged_text import READERS
 from elmo_keras.tasks.task import Task
-from elmo_keras.util.arguments import Count, Positive, Rate
+from elmo_keras.util.arguments import Positive, Rate
 
 PREDICATE_DIM = 10
 
@@ -26,17 +26,14 @@ class Tagging(Task):
 
     Args:
         kind: `"pos"`, `"ner"`, `"klue"` or `"srl"`; if None, pos for *.conllu, else ner.
-        units: size of the LSTM in each direction.
-        lstm_dropout: rate of the dropout on the LSTM's output.
         no_crf: whether each tag is decided independently.
     """
 
     # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.
     learning_rate: Positive = 3e-3
     dropout: Rate = 0.3
+    layer_dropout: Rate = 0.3
     kind: Literal["pos", "ner", "klue", "srl"] | None = None
-    units: Count = 100
-    lstm_dropout: Rate = 0.3
     no_crf: bool = False
 
     name = "tag"
@@ -57,7 +54,7 @@ class Tagging(Task):
             sorted({tag for example in examples for tag in example["tags"]}),
             self.units,
             crf=not self.no_crf,
-            dropout=self.lstm_dropout,
+            dropout=self.layer_dropout,
             predicate_dim=PREDICATE_DIM if self._kind == "srl" else 0,
         )
 

@@ -64,16 +64,6 @@ def test_an_answer_has_at_most_the_chosen_number_of_tokens(longest):
     assert span.numpy().tolist() == [[2, 1 + longest]]
 
 
-def test_answers_that_are_too_long_are_counted(tmp_path, capsys):
-    context = " ".join("abcdefghij")
-    path = tmp_path / "a.json"
-    path.write_text(questions(*((context, "?", t) for t in ("a b c", "a b c d"))))
-    task_of(Answering, longest_answer=3).read(path)
-    assert "1 of 2 answers have more than 3 tokens" in capsys.readouterr().out
-    task_of(Answering).read(path)
-    assert not capsys.readouterr().out
-
-
 def test_an_answer_is_a_piece_of_the_text():
     model = answerer("both")
     text = "Ann met Bob (of Busan) in 2018, didn't she?"
@@ -152,7 +142,6 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     examples = task.read(path)
     (printed,) = capsys.readouterr().out.splitlines()
     assert "1 of 2 answers are not at their answer_start, first that of" in printed
-    assert "'moved' is expected there, and ' move' is found" in printed
     assert "1 of 2 questions are scored, but not trained on" in printed
     known = [label(example)[0] != NOT_KNOWN for example in examples]
     assert known == [True, False]

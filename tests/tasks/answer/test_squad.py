@@ -6,7 +6,6 @@ import json
 import pytest
 
 from elmo_keras.tasks.answer.squad import (
-    CONVENTIONS,
     answer_endings,
     exact_match,
     f1,
@@ -16,7 +15,7 @@ from elmo_keras.tasks.answer.squad import (
     squad_statistics,
 )
 
-EN, KO = CONVENTIONS["squad"], CONVENTIONS["korquad"]
+EN, KO = "squad", "korquad"
 CONTEXT = "In 1990, Ann's team won. It was a 3.5-hour race — 끝!"
 
 
@@ -72,8 +71,7 @@ def test_answers_that_are_not_at_their_offset_are_counted(tmp_path):
     assert [e["span"] for e in examples] == [None, (1, 1), None]
     assert examples[0]["answers"] == ["Ann's"]
     assert misplaced_answers(examples) == (
-        "2 of 3 answers are not at their answer_start, first that of question 'm7': "
-        '"Ann\'s" is expected there, and "nn\'s " is found'
+        "2 of 3 answers are not at their answer_start, first that of question 'm7'"
     )
     assert misplaced_answers(examples[2:]) == ""
 
@@ -82,9 +80,8 @@ def test_a_file_without_any_answer_at_its_offset_is_refused(tmp_path):
     moved = question(["Ann's"]), question(["team " * 99]), question()
     moved[0]["answers"][0]["answer_start"] = 999
     path = write(tmp_path / "a.json", *moved)
-    with pytest.raises(ValueError, match="a.json: answer_start .* 2 of 2 ans") as error:
+    with pytest.raises(ValueError, match="a.json: answer_start .* 2 of 2 answers"):
         read_squad(path)
-    assert "'' is found" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_an_impossible_question_has_no_answer_even_if_plausible_ones_are_given(
@@ -154,7 +151,7 @@ def test_a_malformed_file_is_refused_with_its_place(content, reason, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "convention, prediction, gold, f1_by_hand, exact_by_hand",
+    "metric, prediction, gold, f1_by_hand, exact_by_hand",
     [
         (EN, "The Eiffel Tower!", "eiffel  tower", 1, 1),
         (EN, "a tower in Paris", "the Eiffel tower", 2 * (1 / 3 * 1 / 2) / (5 / 6), 0),
@@ -178,14 +175,12 @@ def test_a_malformed_file_is_refused_with_its_place(content, reason, tmp_path):
     ],
 )
 def test_scores_of_one_answer_by_hand(
-    convention, prediction, gold, f1_by_hand, exact_by_hand
+    metric, prediction, gold, f1_by_hand, exact_by_hand
 ):
-    assert f1(prediction, gold, convention) == pytest.approx(f1_by_hand)
-    assert exact_match(prediction, gold, convention) == exact_by_hand
+    assert f1(prediction, gold, metric) == pytest.approx(f1_by_hand)
+    assert exact_match(prediction, gold, metric) == exact_by_hand
     if gold != "the":  # which counts as no answer
-        means = squad_scores(
-            squad_statistics([prediction], [["x" * 99, gold]], convention)
-        )
+        means = squad_scores(squad_statistics([prediction], [["x" * 99, gold]], metric))
         expected = {"F1": f1_by_hand, "exact match": exact_by_hand}
         assert means == pytest.approx(expected)
 

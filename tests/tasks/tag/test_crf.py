@@ -7,7 +7,12 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
-from elmo_keras.tasks.tag.tag_spans import crf_marginals, tag_probabilities, tag_spans
+from elmo_keras.tasks.tag.tag_spans import (
+    crf_marginals,
+    span_probabilities,
+    tag_probabilities,
+    tag_spans,
+)
 from tests.support.models import randomize
 
 RNG = np.random.default_rng(0)
@@ -149,10 +154,10 @@ NUMBERS = tf.ragged.constant(ROWS, tf.int32).to_tensor(-1)
 def test_probabilities_of_tags_and_spans_are_sums_over_sequences():
     crf = crf_layer("float32", scale=1.0, allowed=constraints(TAGS))
     scores = tf.constant(scores_of(5, 5), tf.float32)
-    found = tag_probabilities(scores, NUMBERS, crf)
+    alone, after = tag_probabilities(scores, NUMBERS, crf)
     spans = tag_spans(NUMBERS, TAGS)
     assert spans.count.numpy().tolist() == [2, 1, 0, 3, 1]
-    of_spans = found.span_probabilities(spans)
+    of_spans = span_probabilities(spans, alone, after)
     for row, tags in enumerate(ROWS):
         sequences, totals = by_hand(crf, scores.numpy()[row], len(tags))
         p = np.exp(totals) * [is_bio(sequence) for sequence in sequences]
@@ -161,22 +166,22 @@ def test_probabilities_of_tags_and_spans_are_sums_over_sequences():
         n = int(spans.count[row])
         places = [(t, t + 1) for t in range(len(tags))]
         places += zip(spans.begins[row, :n].numpy(), spans.ends[row, :n].numpy())
-        actual = [*np.exp(found.alone[row, : len(tags)]), *of_spans[row, :n].numpy()]
+        actual = [*np.exp(alone[row, : len(tags)]), *of_spans[row, :n].numpy()]
         for (begin, end), own in zip(places, actual, strict=True):
             same = sequences[:, begin:end] == tags[begin:end]
             expected = p[same.all(axis=1)].sum() / p.sum()
             assert own == pytest.approx(expected, rel=1e-5)
-        assert not np.any(found.alone[row, len(tags) :])
+        assert not np.any(alone[row, len(tags) :])
         assert not np.any(of_spans[row, n:])
 
 
 def test_without_a_crf_tags_are_independent():
     scores = tf.constant(scores_of(5, 5), tf.float32)
-    found = tag_probabilities(scores, NUMBERS, None)
+    alone, after = tag_probabilities(scores, NUMBERS, None)
     p = tf.nn.softmax(scores).numpy()
-    assert np.exp(found.alone[0, 1]) == pytest.approx(p[0, 1, 1], rel=1e-5)
+    assert np.exp(alone[0, 1]) == pytest.approx(p[0, 1, 1], rel=1e-5)
     expected = p[0, 0, 0] * p[0, 1, 1] * p[0, 2, 1]
-    of_spans = found.span_probabilities(tag_spans(NUMBERS, TAGS))
+    of_spans = span_probabilities(tag_spans(NUMBERS, TAGS), alone, after)
     assert float(of_spans[0, 0]) == pytest.approx(expected, rel=1e-5)
 
 
