@@ -241,6 +241,11 @@ class Embedder:
         return self._engine
 
     @property
+    def elmo(self) -> "Elmo":
+        """The layer that computes the vectors; LiteRT has none."""
+        return self.engine.elmo  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
     def dim(self) -> int:
         """The size of a vector, `2 · projection_dim`."""
         return 2 * self.engine.config.projection_dim

@@ -150,7 +150,7 @@ def test_a_model_is_found_by_directory_prefix_and_archive(trained, tmp_path):
     for model in (trained, str(trained / PREFIX), archived):
         assert find_model(model).options == tf1_checkpoints.options()
         assert_same(weights, Elmo.from_pretrained(model).bilm.weights)
-    assert Embedder(str(trained / PREFIX)).engine.config == expected.config
+    assert Embedder(str(trained / PREFIX)).elmo.config == expected.config
     model = LanguageModel.from_pretrained(archived)
     assert_same(expected.weights, model.bilm.weights)
     assert model.vocabulary.special == (1, 0, 2)
