@@ -1,6 +1,5 @@
 """Semantic search with an index of faiss."""
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.search.exact_index import ExactIndex
 from elmo_keras.analyses.search.metadata import (
     metadata_file,
@@ -16,11 +14,14 @@ from elmo_keras.analyses.search.metadata import (
     write_metadata,
 )
 from tests.analyses.conftest import QUERY
+from tests.support.commands import command
 
 faiss = pytest.importorskip("faiss", reason="needs faiss-cpu")
 
 from elmo_keras.analyses.search import faiss_index  # noqa: E402
 from elmo_keras.analyses.search.faiss_index import FaissIndex, make_index  # noqa: E402
+
+main = command("search")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def path(tmp_path, monkeypatch):
     ],
 )
 def test_the_closest_are_found(rows, path, center, description, tolerance, share):
-    assert make_index(rows, path, description, "a", center=center)
+    make_index(rows, path, description, "a", center=center)
     exact, index = ExactIndex(rows, center), FaissIndex(path, nprobe=6)
     rng, shared = np.random.default_rng(1), []
     for query in rng.normal(size=(20, 8)).astype("float32") + 2:
@@ -72,20 +73,10 @@ def test_the_closest_are_found(rows, path, center, description, tolerance, share
 def test_vectors_that_are_0_are_never_found(path, real):
     rows = np.zeros((70, 5), "float32")
     rows[3] = real
-    assert make_index(rows, path, "Flat", "a")
+    make_index(rows, path, "Flat", "a")
     found, cosines = FaissIndex(path).closest(np.ones(5, "float32"), 2)
     assert found.tolist() == [3] * real
     np.testing.assert_allclose(cosines, [1] * real, atol=1e-6)
-
-
-def test_an_index_that_was_stopped_is_made_anew(rows, path):
-    whole, calls = path.with_name("whole"), []
-    make_index(rows, whole, "IVF5,SQ8", "a")
-    stop = lambda: calls.append(1) or len(calls) == 3  # noqa: E731
-    assert not make_index(rows, path, "IVF5,SQ8", "a", stop=stop)
-    assert not path.exists()
-    assert make_index(rows, path, "IVF5,SQ8", "a", stop=stop)
-    assert path.read_bytes() == whole.read_bytes()
 
 
 def test_a_full_disk_keeps_the_index_before(rows, path, monkeypatch):
@@ -108,7 +99,7 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(rows, 
     before = path.read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(faiss_index, "new_index", None)
-        assert make_index(rows, path, "Flat", "a"), "it is there already"
+        make_index(rows, path, "Flat", "a")  # it is there already
     for given, description, fingerprint, center in (
         (rows, "Flat", "b", False),
         (rows[:9], "Flat", "a", False),
@@ -117,10 +108,7 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(rows, 
     ):
         with pytest.raises(ValueError, match="was made with"):
             make_index(given, path, description, fingerprint, center=center)
-    other = {"stop": lambda: True, "overwrite": True}
-    assert not make_index(rows, path, "SQ8", "b", **other)
-    assert path.read_bytes() == before, "the old one stays until the new one is whole"
-    assert make_index(rows, path, "SQ8", "b", overwrite=True)
+    make_index(rows, path, "SQ8", "b", overwrite=True)
     assert read_metadata(path)["vectors"] == "b" and path.read_bytes() != before
 
 
@@ -138,7 +126,7 @@ def test_a_damaged_index_is_refused(rows, path):
     metadata_file(path).unlink()
     with pytest.raises(ValueError, match="is missing. --overwrite"):
         make_index(rows, path, "IVF5,Flat", "a")
-    assert make_index(rows, path, "Flat", "a", overwrite=True)
+    make_index(rows, path, "Flat", "a", overwrite=True)
     assert len(FaissIndex(path).closest(rows[0], 600)[0]) == 499
 
 
@@ -179,47 +167,24 @@ def test_the_command_finds_the_same_in_a_text_and_in_parquet(
 
 
 def test_parquet_that_changed_is_noticed(vectors, find, model, error_of):
-    command = [vectors, QUERY, "--index", "Flat"]
-    find(*command)
+    arguments = [vectors, QUERY, "--index", "Flat"]
+    find(*arguments)
     shutil.copy(vectors / "b.parquet", vectors / "c.parquet")
-    error = error_of(search.main, [*command, "--model", model])
+    error = error_of(main, [*arguments, "--model", model])
     assert "was made with vectors" in error and "--overwrite" in error
-    assert len(find(*command, "--overwrite")[0]) == 7
+    assert len(find(*arguments, "--overwrite")[0]) == 7
     vectors.with_name("vectors.Flat.faiss").write_bytes(b"a")
-    error = error_of(search.main, [*command, "--model", model])
+    error = error_of(main, [*arguments, "--model", model])
     assert "vectors.Flat.faiss is damaged" in error and "--overwrite" in error
-
-
-def test_the_metadata_do_not_grow_with_the_number_of_files(vectors, find):
-    file, sizes = vectors.with_name("vectors.Flat.faiss.json"), []
-    for n in (1, 60):
-        for i in range(n):
-            name = f"{'a' * 200}-{i}.parquet"
-            if not (vectors / name).exists():
-                os.link(vectors / "b.parquet", vectors / name)
-        find(vectors, QUERY, "--index", "Flat", "--overwrite")
-        sizes.append(file.stat().st_size)
-    assert sizes[1] < sizes[0] + 30
-
-
-def test_an_interrupted_command_says_that_it_resumes(
-    vectors, find, model, capsys, monkeypatch
-):
-    with monkeypatch.context() as patch:
-        patch.setattr(faiss_index, "make_index", lambda *_, **__: False)
-        command = [str(vectors), "--model", model, "--index", "Flat", QUERY]
-        assert search.main(command) == 130
-    assert capsys.readouterr().err.endswith("The same command resumes.\n")
-    assert len(find(vectors, "--index", "Flat", QUERY)[0]) == 5
 
 
 def test_arguments_that_do_not_fit_are_refused(model, text, error_of, monkeypatch):
     def error(*options):
-        return error_of(search.main, [text, "--model", model, "a", *options])
+        return error_of(main, [text, "--model", model, "a", *options])
 
     assert "--nprobe is for --index" in error("--nprobe", 9)
     assert "should describe an index" in error("--index", "PQ7")
-    monkeypatch.setattr(search, "Embedder", None)
+    monkeypatch.setattr("elmo_keras.analyses.search.command.Embedder", None)
     text.with_name("text.txt.mix.npy.Flat.faiss").mkdir()
     assert "should be a file" in error("--index", "Flat")
     monkeypatch.setitem(sys.modules, "faiss", None)

@@ -98,29 +98,25 @@ def search(
         embedder = Embedder(
             model, layers=of_vectors, pooling="mean", arithmetic=arithmetic
         )
-        with stopping() as stop:
-            if index is not None:  # faiss is imported only where it is needed
-                from elmo_keras.analyses.search import faiss_index
+        if index is not None:  # faiss is imported only where it is needed
+            from elmo_keras.analyses.search import faiss_index
 
-                faiss_index.new_index(embedder.dim, index)
+            faiss_index.new_index(embedder.dim, index)
+        with stopping() as stop:
             rows = sentences.embed(embedder, overwrite=overwrite, stop=stop.is_set)
-            if rows is None:
-                raise KeyboardInterrupt
-            if index is None:
-                searched = ExactIndex(rows[:], center)
-            else:
-                path = index_file(vectors, index, center)
-                if not faiss_index.make_index(
-                    rows,
-                    path,
-                    index,
-                    sentences.fingerprint(),
-                    center=center,
-                    overwrite=overwrite,
-                    stop=stop.is_set,
-                ):
-                    raise KeyboardInterrupt
-                searched = faiss_index.FaissIndex(path, nprobe)
+        if rows is None:
+            raise KeyboardInterrupt
+        if index is None:
+            searched = ExactIndex(rows[:], center)
+        else:
+            path, fingerprint = (
+                index_file(vectors, index, center),
+                sentences.fingerprint(),
+            )
+            faiss_index.make_index(
+                rows, path, index, fingerprint, center=center, overwrite=overwrite
+            )
+            searched = faiss_index.FaissIndex(path, nprobe)
         if projector:
             points = rows[:MAX_POINTS]
             texts = [sentences.sentence(i)[1] for i in range(len(points))]

@@ -1,7 +1,6 @@
 """Search through an index of faiss, which is made once and kept in a file."""
 
 import errno
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,9 +76,8 @@ def make_index(
     *,
     center: bool = False,
     overwrite: bool = False,
-    stop: Callable[[], bool] = lambda: False,
-) -> bool:
-    """Makes the file of a `FaissIndex`, unless it exists; returns False if it was stopped.
+) -> None:
+    """Makes the file of a `FaissIndex`, unless it exists.
 
     `vectors` `(sentences, dim)` are read a block at a time, and `fingerprint` tells them
     from others. One that is 0, of a sentence without tokens, is never found. `center`
@@ -93,13 +91,11 @@ def make_index(
     }
     if path.exists() and not overwrite:
         check_metadata(path, metadata)
-        return True
+        return
     index = new_index(vectors.shape[1], description)
     mean = _train(index, vectors, center=center)
     with Progress(total=len(vectors), unit=" rows") as progress:
         for first in range(0, len(vectors), ROWS_AT_ONCE):
-            if stop():
-                return False
             rows = vectors[first : first + ROWS_AT_ONCE]
             real = np.flatnonzero(rows.any(axis=1))
             index.add_with_ids(_unit(rows[real], mean), first + real)
@@ -112,7 +108,6 @@ def make_index(
         metadata |= {"mean": mean.tolist(), "bytes": temporary.stat().st_size}
         path.unlink(missing_ok=True)  # an index never has the metadata of another
         write_metadata(path, metadata)
-    return True
 
 
 def _train(index, vectors, *, center):
