@@ -132,6 +132,16 @@ class Embedder:
         self.__setstate__({"settings": settings, "fingerprint": None})
         self._load()
 
+    def __repr__(self) -> str:
+        names = "layers", "mix", "gamma", "pooling", "dtype", "arithmetic", "tokenizer"
+        shown = [f"{self._settings['model']!r}"]
+        shown += [
+            f"{name}={self._settings[name]!r}"
+            for name in names
+            if self._settings[name] is not None
+        ]
+        return f"Embedder({', '.join(shown)})"
+
     def __call__(
         self, sentences: str | Iterable[Sentence]
     ) -> np.ndarray | list[np.ndarray]:

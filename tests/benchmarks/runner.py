@@ -120,11 +120,11 @@ def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterato
 
 
 @contextlib.contextmanager
-def finished(command: Sequence[object]) -> Iterator[subprocess.Popen]:
-    """A command, which has done its work when the block ends."""
+def finished(command: Sequence[object], checkout: Path) -> Iterator[subprocess.Popen]:
+    """A command of a checkout, which has done its work when the block ends."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         streams = {"stdout": log, "stderr": log}
-        process = process_of(command, ROOT, cwd=ROOT, **streams)
+        process = process_of(command, checkout, cwd=checkout, **streams)
         try:
             yield process
             if process.wait():

@@ -8,6 +8,7 @@ tokens separated by spaces; a request is one sentence. In turns:
 
 - function: a `tf.function` over `tf.saved_model.load`, called by threads of its own
   process, from `str` to a NumPy array, without any network;
+- gRPC: the simplest gRPC server around that function;
 - embedded: `elmo-keras serve`, with the options in --server, asked for `elmo`;
 - REST: the same server over REST, whose answers hold all outputs;
 - int8: the same server with the `.tflite` file of --litert.
@@ -36,19 +37,17 @@ from tests.support.processes import megabytes
 from tests.support.serving_load import Load, grpc_client, rest_client
 
 TOLERANCE = 1e-5  # batches of different shapes are summed in a different order
-SYSTEMS = "function", "embedded", "REST", "int8"
+SYSTEMS = "function", "gRPC", "embedded", "REST", "int8"
 
 
 class Server:
-    """`python -m export.serve`, its `process`, `port` and `rest_port`."""
+    """`python -m export.serve` of a checkout, its `process`, `port` and `rest_port`."""
 
-    def __init__(self, folder: Path, *options: str):
+    def __init__(self, folder: Path, *options: str, checkout: Path = runner.ROOT):
         command = [sys.executable, "-m", "export.serve", folder.absolute()]
         command += [*options, "--port=0", "--rest-port=0"]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = runner.process_of(
-            command, runner.ROOT, cwd=runner.ROOT, **streams
-        )
+        self.process = runner.process_of(command, checkout, cwd=checkout, **streams)
         line = self.process.stdout.readline()
         if not line:
             raise ValueError(f"{folder} can't be served.")
@@ -95,6 +94,31 @@ class Clients:
         return times
 
 
+def expected_of(port: int, sentences: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+    """The vectors with which a server answers each sentence."""
+    with grpc_client(port) as predict:
+        return {" ".join(sentence): predict(sentence)[1] for sentence in sentences}
+
+
+def called(systems: dict, *, threads: int, seconds: float, rounds: int) -> dict:
+    """Lets clients call systems in turns: the seconds of all calls, by round."""
+    for system in systems.values():
+        system.ask("calls", threads=threads, seconds=min(seconds, 2.0))
+    return runner.in_turns(
+        systems,
+        lambda system, _: system.ask("calls", threads=threads, seconds=seconds),
+        rounds=rounds,
+    )
+
+
+def measures(found: dict, seconds: float) -> tuple[dict, dict]:
+    """Requests a second and median milliseconds of each system, by round."""
+    middle = statistics.median
+    rates = {name: [len(r) / seconds for r in own] for name, own in found.items()}
+    p50 = {name: [1000 * middle(r) for r in own] for name, own in found.items()}
+    return rates, p50
+
+
 def main(
     export: Path,
     /,
@@ -104,7 +128,7 @@ def main(
     rounds: runner.Count = 5,
     seconds: runner.Positive = 3.0,
     clients: runner.Count = 16,
-    systems: Sequence[str] = SYSTEMS[:2],
+    systems: Sequence[str] = SYSTEMS[:3],
     litert: Path | None = None,
     server: Sequence[str] = (),
 ) -> int:
@@ -115,34 +139,24 @@ def main(
         ours = Server(export, *(f"--{option}" for option in server))
         stack.enter_context(ours)
         file = runner.write(Path(folder) / "sentences.txt", given)
-        plain = runner.worker("plain_function", version, file)
+        plain = runner.worker("plain_server", version, file)
         function = stack.enter_context(plain)
-        function.ask("save", path=f"{folder}/vectors.npz")
-        texts = [" ".join(sentence) for sentence in given]
-        with np.load(f"{folder}/vectors.npz") as vectors:
-            expected = dict(zip(texts, vectors.values(), strict=True))
+        expected = expected_of(function.hello, given)
         found = {
             "function": function,
+            "gRPC": Clients(function.hello, expected),
             "embedded": Clients(ours.port, expected),
             "REST": Clients(ours.rest_port, expected, rest_client),
         }
         if litert:
             port = stack.enter_context(Server(litert)).port
-            with grpc_client(port) as predict:
-                first = {text: predict(text.split(" "))[1] for text in texts}
-            found["int8"] = Clients(port, first)
+            found["int8"] = Clients(port, expected_of(port, given))
         found = {name: found[name] for name in systems}
         rate, more = "requests/s: median (lowest – highest)", "more than the first"
         checks = "answers", "failed", "largest difference", "our memory"
         runner.head("clients", "system", rate, "ratio", "p50", more, "p99", *checks)
         for n in (1, clients):
-            for system in found.values():
-                system.ask("calls", threads=n, seconds=min(seconds, 2.0))
-            times = runner.in_turns(
-                found,
-                lambda system, _, n=n: system.ask("calls", threads=n, seconds=seconds),
-                rounds=rounds,
-            )
+            times = called(found, threads=n, seconds=seconds, rounds=rounds)
             for name, cells in rows(times, seconds).items():
                 own, checks = found[name], ["–"] * 3
                 if isinstance(own, Clients):
@@ -155,15 +169,13 @@ def main(
 
 def rows(found: dict, seconds: float) -> dict[str, list[str]]:
     """The cells of each system's row, which is compared with the first one."""
-    middle, cells = statistics.median, {}
-    rates = {name: [len(r) / seconds for r in own] for name, own in found.items()}
-    p50 = {name: [1000 * middle(r) for r in own] for name, own in found.items()}
+    (rates, p50), cells = measures(found, seconds), {}
     first = p50[next(iter(found))]
     for name, compared in runner.compared(rates, 1).items():
         more = [a - b for a, b in zip(p50[name], first, strict=True)]
         late = 1000 * np.percentile(sum(found[name], []), 99)
-        times = middle(p50[name]), middle(more), late
-        cells[name] = [*compared, *(f"{ms:.1f} ms" for ms in times)]
+        middle = [statistics.median(values) for values in (p50[name], more)]
+        cells[name] = [*compared, *(f"{ms:.1f} ms" for ms in (*middle, late))]
     return cells
 
 

@@ -54,6 +54,14 @@ def test_the_default_is_the_mix_of_the_model_or_else_the_average(elmo, all_layer
     assert_all_close(mixed, [2 * h[1] for h in layers])
 
 
+def test_its_representation_names_the_model_and_the_choice(means, model_directory):
+    path = str(model_directory)
+    assert (
+        repr(means)
+        == f"Embedder({path!r}, layers='mix', pooling='mean', dtype='float32')"
+    )
+
+
 def test_one_sentence_and_none(means, all_layers):
     np.testing.assert_array_equal(means("One"), means(["One"])[0])
     assert means([]).shape == (0, means.dim)
