@@ -328,7 +328,7 @@ class Embedder:
                 model = Elmo.from_pretrained(model, weights=weights, dtype=dtype)
             return TensorFlowEngine(model, **choice)
         from elmo_keras.embed.engines.litert import LiteRTEngine
-        from elmo_keras.lite.cache import convert_once
+        from elmo_keras.lite.engine import convert_once
 
         is_file = Path(model).suffix == LITE
         if is_file and weights:

@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import functools
+import hashlib
 import itertools
+import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,10 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.lite.lite_file import DAMAGES, not_whole, read_lite
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.cache import LITERT, cache_folder
+from elmo_keras.hub.local_files import local_files, model_title
+from elmo_keras.lite.lite_file import DAMAGES, VERSION, not_whole, read_lite
 from elmo_keras.lite.runtime import CompiledModel, aligned
 from elmo_keras.text.word_ids import WordIds
+from elmo_keras.util.files import file_stamp, only_process
 
+_ARITHMETIC = "int8"  # of models that are converted at their first use
 _N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 
@@ -270,3 +277,26 @@ class _Tokens:
             run = self._models[model].bind(f"w{rows}_{characters}", arrays)
             bound[rows, characters] = run, arrays
         return bound[rows, characters]
+
+
+def convert_once(model: str | Path, weights: str | Path | None = None) -> Path:
+    """The path of a model's `.tflite` file, made at the first use and when its files change."""
+    options, weights_file = local_files(model, weights)
+    parts = [p for p in (options, weights_file) if p is not None]
+    files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
+    stamps = [file_stamp(file) for file in files]
+    key = hashlib.sha256(
+        json.dumps([VERSION, _ARITHMETIC, stamps]).encode()
+    ).hexdigest()
+    folder = cache_folder() / LITERT
+    path = folder / f"{model_title(model)}-{_ARITHMETIC}-{key[:16]}.tflite"
+    if not path.exists():
+        waiting = f"Waiting for another process, which converts {model}."
+        with only_process(folder, waiting, wait=True):
+            if not path.exists():
+                from elmo_keras.elmo import Elmo
+                from elmo_keras.lite.convert import convert
+
+                elmo = Elmo.from_pretrained(options, weights=weights_file)
+                convert(elmo, path, _ARITHMETIC)
+    return path

@@ -60,9 +60,7 @@ CHANGES = {
             ones(f"{CELL}/W_0", 10, 24),
             rf"`RNN_1.*W_0` {SHAPE} \[10, 28\] .* \[10, 24\]",
         ),
-        (ones("char_embed", 262, 3), r"\[261, 3\] .* Found: \[262, 3\]"),
         (ones(CELL.replace("ll1", "ll2") + "/B", 28), f"Cell2.* {SURPLUS}"),
-        (ones("CNN_high_1/W_carry", 9, 9), "hold .*CNN_high_1/W_carry"),
         (
             filled(PROJECTION, (4, 3), np.nan),
             rf"{FINITE} nan at \[4, 3\], and 0 more. G",
@@ -79,7 +77,6 @@ CHANGES = {
         (replaced(BIAS, np.array([b"a"] * 5)), "hold numbers. Found: .S1"),
     ],
     "checkpoint": [
-        (without("lm/char_embed"), r"hold `char_embed` of shape \[261, 3\]. Found: "),
         (ones(KERNEL, 10, 24), rf"`{KERNEL}` .* \[10, 28\] .* Found: \[10, 24\]"),
         (
             ones(KERNEL.replace("l_1", "l_2"), 10, 28),
@@ -91,7 +88,6 @@ CHANGES = {
             rf"`{SOFTMAX}` .* the 11 words .* Found: \[13, 5\]. Give",
         ),
         (without(f"{KERNEL}/Adagrad"), r"`RNN_1.*W_0/Adagrad` of shape \[10, 28\]"),
-        (filled(SOFTMAX, (1, 2), np.inf), rf"`{SOFTMAX}` {FINITE} inf at \[1, 2\]"),
         (filled(f"{SOFTMAX}/Adagrad", 1, np.inf), f"`{SOFTMAX}/Adagrad` {FINITE}"),
         (ones("lm/softmax/b/Adagrad", 13), r"x/b/Adagrad` .* \[11\] .* Found: \[13\]"),
     ],
@@ -101,10 +97,8 @@ CHANGES = {
         (without("CNN_proj"), "should hold `CNN_proj/W_proj`"),
         (without("W_cnn_2"), "there is no projection where"),
         (without("W_carry"), rf"'bilm/CNN_high_0/W_transform', .* {SURPLUS}"),
-        (ones("bilm/CNN/W_cnn_0", 1), "Missing, or of another"),
         (ones("aggregation/weights", 1), "3 finite `scalars`"),
         (replaced("aggregation/scaling", np.float32(np.nan)), "a finite `gamma`"),
-        (filled("bilm/CNN/b_cnn_0", 1, np.inf), f"`bilm/CNN/b_cnn_0` {FINITE}"),
     ],
 }
 
