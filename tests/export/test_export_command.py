@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo
 from elmo_keras.export.command import read_keras_model
 from elmo_keras.export.version_directory import (
     read_metadata,
@@ -70,15 +69,6 @@ def test_a_layer_of_a_keras_model_is_found_by_its_name(keras_model):
     found = read_keras_model(path, "second")
     np.testing.assert_array_equal(found(TOKENS), elmo(TOKENS))
     assert (found.dropout, found.l2) == (0.5, 0.25)
-
-
-def test_the_mix_and_the_options_of_a_model_directory_are_read(model_directory):
-    elmo = Elmo.from_pretrained(
-        model_directory, mix=[1.0, 0.0, -1.0], gamma=2.0, l2=0.5
-    )
-    np.testing.assert_array_equal(elmo.mixes[0].scalars, [1.0, 0.0, -1.0])
-    assert (float(elmo.mixes[0].gamma), elmo.l2) == (2.0, 0.5)
-    assert not np.any(Elmo.from_pretrained(model_directory).mixes[0].scalars)
 
 
 @pytest.mark.parametrize(

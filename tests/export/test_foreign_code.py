@@ -190,3 +190,37 @@ def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     for signature in ("default", "serving_default"):
         assert list(signatures[signature].inputs) == ["text"]
     assert sorted(signatures["tokens"].inputs) == ["sequence_len", "tokens"]
+
+
+def test_a_gradient_tape(elmo):
+    with tf.GradientTape() as tape:
+        weight = tf.Variable(1.0)
+        vectors = elmo.signatures["default"](tf.constant(SENTENCES))["elmo"]
+        loss = tf.reduce_sum(weight * vectors)
+    assert tape.gradient(loss, weight) is not None
+
+
+def test_one_constant_length_for_all_rows(exported_version, elmo):
+    tokens = [["so", "close", "", ""], ["no", "matter", "how", "far"]]
+    inputs = {"tokens": tf_keras.Input((4,), dtype="string")}
+    inputs["sequence_len"] = tf.constant([4])
+    layer = hub.KerasLayer(str(exported_version), signature="tokens", output_key="elmo")
+    model = tf_keras.Model(inputs["tokens"], layer(inputs))
+    whole = {"tokens": tokens, "sequence_len": [4, 4]}
+    expected = elmo(whole, signature="tokens", as_dict=True)["elmo"]
+    np.testing.assert_allclose(
+        model.predict(tf.constant(tokens), verbose=0), expected, atol=1e-6
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"such as tf\.fill\("):
+        elmo.signatures["tokens"](
+            tokens=tf.constant(tokens), sequence_len=tf.constant([4, 4, 4])
+        )
+
+
+def test_a_squeezed_batch_of_one(elmo):
+    @tf.function(input_signature=[tf.TensorSpec((None, 1), tf.string)])
+    def embed(x):
+        return elmo(tf.squeeze(x), signature="default", as_dict=True)["default"]
+
+    np.testing.assert_allclose(embed(COLUMN[:1]), embed(COLUMN)[:1], atol=1e-6)
+    assert elmo(tf.constant("one text")).shape == (1, 10)

@@ -9,11 +9,8 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from elmo_keras.config import TokenDictionary
 from elmo_keras.export.version_directory import export_elmo
-from tests.support.cpp_program import values_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config
 from tests.support.exported import SENTENCES, elmo_layer, expected, padded, session_of
-from tests.support.serving_requests import text_request
-from tests.support.stand_in import asking, serving
 
 pytestmark = pytest.mark.slow
 
@@ -55,16 +52,3 @@ def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version):
     nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
     assert not {node.op for node in nodes if "Table" in node.op}
     assert content.count(b"word4321") == 1
-
-
-def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
-    with serving(version.parent) as server, asking(server) as stub:
-        response = stub.Predict(text_request(SENTENCES))
-    outputs = {key: tf.make_ndarray(x) for key, x in response.outputs.items()}
-    assert_expected(outputs, elmo)
-
-
-def test_a_cpp_program_computes_the_vectors_of_the_layer(version, elmo, tmp_path):
-    values = values_of_cpp_program(tmp_path, version, SENTENCES)
-    wanted = expected(elmo)["elmo"]
-    np.testing.assert_allclose(values.reshape(wanted.shape), wanted, rtol=0, atol=1e-6)

@@ -107,43 +107,35 @@ def test_spans_are_the_entities_of_the_tags(exported):
     assert int(tf.reduce_sum(found["span_count"])) > 3
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_text_has_the_same_answers_alone_and_beside_others(exported, kind):
-    _, signatures, _ = exported(kind)
-    together = signatures["default"](**constants(TASKS[kind].texts))
-    n_texts = len(next(iter(TASKS[kind].texts.values())))
-    for i in range(n_texts):
-        inputs = {name: x[i : i + 1] for name, x in TASKS[kind].texts.items()}
-        alone = signatures["default"](**constants(inputs))
-        for name, values in alone.items():
-            row = together[name][i : i + 1]
-            if len(values.shape) > 1:
-                row = row[:, : values.shape[1]]
-            if values.dtype.is_floating:
-                np.testing.assert_allclose(row, values, atol=1e-4)
-            else:
-                np.testing.assert_array_equal(row, values)
+def check_rows(found, alone, begin):
+    """The answers from row `begin` are those of the texts alone, without padding."""
+    for name, values in alone.items():
+        rows = found[name][begin : begin + len(values)]
+        if len(values.shape) > 1:
+            rows = rows[:, : values.shape[1]]
+        if values.dtype.is_floating:
+            np.testing.assert_allclose(rows, values, atol=1e-4)
+        else:
+            np.testing.assert_array_equal(rows, values)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_requests_that_a_server_merges_are_answered_beside_a_long_text(exported, kind):
-    """As TensorFlow Serving merges them: rows one after another."""
+def test_a_text_has_the_same_answers_alone_beside_others_and_beside_a_long_one(
+    exported, kind
+):
+    """As TensorFlow Serving merges requests: rows one after another."""
     _, signatures, _ = exported(kind)
-    texts = TASKS[kind].texts
+    default, texts = signatures["default"], TASKS[kind].texts
+    together = default(**constants(texts))
+    n = len(next(iter(texts.values())))
+    for i in range(n):
+        inputs = {name: x[i : i + 1] for name, x in texts.items()}
+        check_rows(together, default(**constants(inputs)), i)
     long = {n: ["ein " * 2100] if n != "predicate" else [2] for n in texts}
     merged = {n: (8 * x)[:21] + long[n] + (3 * x)[:10] for n, x in texts.items()}
-    found = signatures["default"](**constants(merged))
-    alone = signatures["default"](**constants(texts))
-    n = len(next(iter(texts.values())))
-    for name, values in alone.items():
-        for begin in 0, n, 22:
-            rows = found[name][begin : begin + n]
-            if len(values.shape) > 1:
-                rows = rows[:, : values.shape[1]]
-            if values.dtype.is_floating:
-                np.testing.assert_allclose(rows, values, atol=1e-4)
-            else:
-                np.testing.assert_array_equal(rows, values)
+    found = default(**constants(merged))
+    for begin in 0, n, 22:
+        check_rows(found, together, begin)
 
 
 @pytest.mark.parametrize("kind", KINDS)

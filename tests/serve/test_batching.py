@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import threading
 import time
 
 import grpc
@@ -11,14 +10,13 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.sentences import splitter
-from elmo_keras.serve.batcher import Batcher, Request, cut, join, longest
+from elmo_keras.serve.batcher import Batcher, Request, longest
 from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import RequestError
 from elmo_keras.serve.servable import SavedModelServable
-from elmo_keras.serve.signature import Signature
 from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from tests.support import stand_in
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -144,21 +142,6 @@ def test_a_failing_request_does_not_affect_its_neighbours(batcher, gate):
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_a_full_queue_refuses(batcher, gate):
-    full = batcher(max_enqueued_requests=2)
-    computed = full.submit(text(gate, b"computed"))
-    gate.wait_for(1)
-    waiting = [full.submit(text(gate, b"a")) for _ in range(2)]
-    with pytest.raises(RequestError, match="The queue holds 2 requests") as caught:
-        full.submit(text(gate, b"too many"))
-    assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert waiting[0].cancel() and not computed.cancel()
-    waiting.append(full.submit(text(gate, b"has room now")))
-    gate.open()
-    assert all(w.result(PATIENCE) for w in waiting[1:])
-    assert sum(gate.sizes) == 3
-
-
 def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
     gate.open()
     patient = batcher(batch_timeout_micros=3600 * 10**6, max_batch_size=2)
@@ -170,27 +153,16 @@ def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
     assert gate.sizes == [2]
 
 
-@pytest.fixture
-def long_gate(servable):
-    """A gate that stops requests of more than three tokens."""
-
-    class LongGate(stand_in.Gate):
-        def run(self, signature, inputs, keys, **kwargs):
-            long = max(text.count(b" ") for text in inputs["sentences"]) > 2
-            run = super().run if long else servable.run
-            return run(signature, inputs, keys, **kwargs)
-
-    return LongGate(servable)
-
-
-def test_a_short_request_is_answered_while_a_long_one_is_computed(batcher, long_gate):
+def test_a_short_request_is_answered_while_a_long_one_is_computed(
+    batcher, gate, servable
+):
     one = batcher(long_request_tokens=3)
-    long = [one.submit(text(long_gate, b"a b c d")) for _ in range(2)]
-    long_gate.wait_for(1)
-    vectors = one.submit(text(long_gate, b"a b c")).result(PATIENCE)["elmo"][0]
+    long = [one.submit(text(gate, b"a b c d")) for _ in range(2)]
+    gate.wait_for(1)
+    vectors = one.submit(text(servable, b"a b c")).result(PATIENCE)["elmo"][0]
     np.testing.assert_array_equal(vectors, stand_in.vectors("abc"))
-    assert len(long_gate.batches) == 1  # long ones are computed one at a time
-    long_gate.open()
+    assert len(gate.batches) == 1  # long ones are computed one at a time
+    gate.open()
     for each in long:
         vectors = each.result(PATIENCE)["elmo"][0]
         np.testing.assert_array_equal(vectors, stand_in.vectors("abcd"))
@@ -201,50 +173,6 @@ def test_a_long_request_is_given_up_at_its_deadline(batcher, servable):
     with pytest.raises(RequestError) as caught:
         batcher(long_request_tokens=3).submit(endless).result(PATIENCE)
     assert caught.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
-
-
-def test_closing_ends_what_is_computed_after_the_grace(batcher, long_gate):
-    one = batcher(long_request_tokens=3)
-    computed = one.submit(text(long_gate, b"a b c d"))
-    long_gate.wait_for(1)
-    waiting = one.submit(text(long_gate, b"a b c d e"))
-    closing = threading.Thread(target=one.close, args=(0.1,))
-    closing.start()
-    for each in (computed, waiting):
-        with pytest.raises(RequestError, match="shutting down") as caught:
-            each.result(PATIENCE)
-        assert caught.value.code is grpc.StatusCode.UNAVAILABLE
-    closing.join(PATIENCE)
-    long_gate.open()  # the late result is dropped
-    wait_until(lambda: not one._computed)
-
-
-def test_each_field_is_as_wide_as_its_longest_text():
-    pairs = ([[b"a", b"b"]], [[b"c"]]), ([[b"d"]] * 2, [[b"e", b"f", b"g"]] * 2)
-    requests = [
-        {
-            "first": np.array(first, object),
-            "second": np.array(second, object),
-            "place": np.zeros([len(first)], "int32"),
-        }
-        for first, second in pairs
-    ]
-    joined = join(requests)
-    assert joined["first"].tolist() == [[b"a", b"b"], [b"d", b""], [b"d", b""]]
-    assert joined["second"][0].tolist() == [b"c", b"", b""]
-    assert joined["place"].shape == (3,)
-    assert [longest(request, "spaces") for request in requests] == [2, 3]
-
-
-def test_answers_with_positions_are_cut_to_the_request():
-    outputs = {
-        "tags": tf.TensorSpec((None, None), tf.string),
-        "sequence_len": tf.TensorSpec((None,), tf.int32),
-    }
-    signature = Signature({"sentences": None}, outputs, {}, {})
-    rows = {"tags": np.array([[b"O", b""]], object), "sequence_len": np.array([1])}
-    answer = cut(rows, ("tags",), signature, {"sentences": np.array([b"a"], object)})
-    assert answer["tags"].tolist() == [[b"O"]]
 
 
 @pytest.mark.parametrize("name", ["spaces", "whitespace", "unicode_script", "words"])
