@@ -37,14 +37,7 @@ class Request:
         self.rows = len(next(iter(self.inputs.values())))
         self.width = longest(self.inputs, self.servable.tokenizer)
         self.is_long = False
-
-    def fits(self, other: "Request") -> bool:
-        return (
-            not (self.is_long or other.is_long)
-            and self.servable is other.servable
-            and self.signature is other.signature
-            and self.keys == other.keys
-        )
+        self.group = self.servable, id(self.signature), self.keys  # may share a batch
 
     def seconds_left(self) -> float | None:
         if self.seconds is None:
@@ -143,7 +136,7 @@ class Batcher:
             self._computed.add(first)
             batch = [first]
             latest = first.arrived + self._config.batch_timeout_micros / 1e6
-            while not self._fill(batch) and not self._closed:
+            while not (first.is_long or self._fill(batch) or self._closed):
                 if (left := latest - time.monotonic()) <= 0:
                     break
                 self._changed.wait(left)
@@ -162,7 +155,8 @@ class Batcher:
         first, config = batch[0], self._config
         rows = sum(request.rows for request in batch)
         width = max(request.width for request in batch)
-        for request in [r for r in self._waiting if first.fits(r)]:
+        fitting = [r for r in self._waiting if r.group == first.group and not r.is_long]
+        for request in fitting:
             more, wider = rows + request.rows, max(width, request.width)
             too_large = more * wider > config.max_batch_tokens
             if too_large or more > config.max_batch_size:
@@ -171,7 +165,7 @@ class Batcher:
             if request.future.set_running_or_notify_cancel():
                 batch.append(request)
                 rows, width = more, wider
-        return first.is_long or rows >= config.max_batch_size
+        return rows >= config.max_batch_size
 
     def _answer(self, batch):
         """Computes a batch; if it fails, each request is computed alone."""
@@ -221,7 +215,10 @@ def run_together(requests: Sequence[Request]) -> list[Arrays]:
     has_time = any(signature.time_axis(key) is not None for key in keys)
     if has_time and LENGTHS in signature.outputs and LENGTHS not in signature.inputs:
         fetches = tuple(sorted({*keys, LENGTHS}))  # to cut answers to their tokens
-    inputs = join([request.inputs for request in requests])
+    inputs = {
+        key: concatenate([request.inputs[key] for request in requests])
+        for key in requests[0].inputs
+    }
     outputs = requests[0].servable.run(signature, inputs, fetches)
     answers, begin = [], 0
     for request in requests:
@@ -232,11 +229,7 @@ def run_together(requests: Sequence[Request]) -> list[Arrays]:
     return answers
 
 
-def join(inputs: Sequence[Arrays]) -> Arrays:
-    return {key: _concatenate([each[key] for each in inputs]) for key in inputs[0]}
-
-
-def _concatenate(arrays):
+def concatenate(arrays: Sequence[np.ndarray]) -> np.ndarray:
     if arrays[0].ndim < 2:
         return np.concatenate(arrays)
     width = max(array.shape[1] for array in arrays)

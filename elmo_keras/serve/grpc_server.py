@@ -21,8 +21,8 @@ from elmo_keras.serve.batcher import Request
 from elmo_keras.serve.config import MEGABYTE, Config
 from elmo_keras.serve.errors import RequestError, invalid
 from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models, model_spec
-from elmo_keras.serve.proto_tensors import decode, fill
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE
+from elmo_keras.serve.signature import decode, fill
 
 NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
 STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
@@ -37,7 +37,7 @@ def count_and_refuse(method):
     def answer(self, request, context):
         name = request.model_spec.name
         try:
-            with self.models.answering("gRPC", method.__name__, name):
+            with self.models.answering("GRPC", method.__name__, name):
                 return method(self, request, context)
         except RequestError as error:
             context.abort(error.code, str(error))

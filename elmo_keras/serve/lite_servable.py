@@ -1,5 +1,6 @@
 """A `.tflite` file behind the signatures of an export."""
 
+import functools
 import shutil
 import tempfile
 from pathlib import Path
@@ -79,23 +80,17 @@ class LiteServable(Servable):
         ids = np.concatenate([*ids, np.empty(0, np.int32)])
         layers = [*self._mix.all_layers(table.vectors(ids), lengths)]
         mask = np.arange(time) < lengths[:, None]
-        outputs = {}
-        for key in keys:
-            if key == LENGTHS:
-                outputs[key] = lengths
-            elif key == "word_emb":
-                x = layers[0][:, : self._mix.config.projection_dim]
-                outputs[key] = pad(x, mask)
-            elif key == "layers":
-                outputs[key] = np.stack([pad(h, mask) for h in layers], axis=1)
-            elif key == "elmo":
-                outputs[key] = pad(self._mix.apply_mix(layers), mask)
-            elif key == "default":
-                outputs[key] = pool(self._mix.apply_mix(layers), lengths, "mean")
-            else:
-                layer = int(key.removeprefix("lstm_outputs"))
-                outputs[key] = pad(layers[layer], mask)
-        return outputs
+        dim = self._mix.config.projection_dim
+        compute = {
+            LENGTHS: lambda: lengths,
+            "word_emb": lambda: pad(layers[0][:, :dim], mask),
+            "layers": lambda: np.stack([pad(h, mask) for h in layers], axis=1),
+            "elmo": lambda: pad(self._mix.apply_mix(layers), mask),
+            "default": lambda: pool(self._mix.apply_mix(layers), lengths, "mean"),
+        }
+        for i, h in enumerate(layers[1:], 1):
+            compute[f"lstm_outputs{i}"] = functools.partial(pad, h, mask)
+        return {key: compute[key]() for key in keys}
 
 
 def pad(x: np.ndarray, mask: np.ndarray) -> np.ndarray:

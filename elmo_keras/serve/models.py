@@ -84,7 +84,7 @@ class Models:
             elif model not in self._models:
                 model = ""  # any text that clients send would fill the memory
             seconds = time.perf_counter() - begin
-            self.metrics.request(api, method, status.name, seconds, model)
+            self.metrics.request(model, api, method, status.name, seconds)
 
     def drain(self, grace: float) -> None:
         self._stop.set()
@@ -109,17 +109,10 @@ def model_spec(servable: Servable, signature_name: str = "") -> ModelSpec:
 
 
 class Metrics:
-    """Counters of one server, and those of them that TensorFlow Serving has, too."""
+    """Metrics of one server: two of its own, and those of TensorFlow Serving."""
 
     def __init__(self, waiting: Callable[[], float]):
         self._registry = registry = prometheus.CollectorRegistry()
-        method = "model_name", "api", "method"
-        self._requests = prometheus.Counter(
-            "elmo_requests", "By status.", (*method, "status"), registry=registry
-        )
-        self._seconds = prometheus.Histogram(
-            "elmo_request_seconds", "Time to an answer.", method, registry=registry
-        )
         name, text = "elmo_batch_rows", "Sentences in a batch."
         self._rows = prometheus.Histogram(
             name, text, ["model_name"], buckets=ROWS, registry=registry
@@ -140,13 +133,11 @@ class Metrics:
         )
 
     def request(
-        self, api: str, method: str, status: str, seconds: float, model: str
+        self, model: str, api: str, method: str, status: str, seconds: float
     ) -> None:
-        self._requests.labels(model, api, method, status).inc()
-        self._seconds.labels(model, api, method).observe(seconds)
         if method.lower() == "predict":
             self._count.labels(model, status).inc()
-            self._latency.labels(model, method, api.upper()).observe(seconds * 1e6)
+            self._latency.labels(model, method, api).observe(seconds * 1e6)
 
     def batch(self, rows: int, model: str) -> None:
         self._rows.labels(model).observe(rows)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import grpc
@@ -14,8 +15,7 @@ from elmo_keras.export.sentences import tensorflow_text
 from elmo_keras.export.version_paths import EXTRA, METADATA, MODEL_NAME, WARM_UP
 from elmo_keras.serve.errors import RequestError, tensorflow_error
 from elmo_keras.serve.optimized_graph import optimized
-from elmo_keras.serve.proto_tensors import decode
-from elmo_keras.serve.signature import Arrays, Signature
+from elmo_keras.serve.signature import Arrays, Signature, decode
 
 DEFAULT_SIGNATURE = "serving_default"
 MAX_WARM_UP_REQUESTS = 1000
@@ -28,6 +28,7 @@ class Servable:
 
     version = 1
     tokenizer = "spaces"
+    run: Callable[..., Arrays]
 
     def __init__(self, name: str, signatures: dict[str, SignatureDef]):
         self.name = name
@@ -46,17 +47,6 @@ class Servable:
                 f"The signatures are {sorted(self._signatures)}. Received: {name}",
             )
         return self._signatures[name]
-
-    def run(
-        self,
-        signature: Signature,
-        inputs: Arrays,
-        keys: tuple[str, ...],
-        *,
-        seconds: float | None = None,
-        is_long: bool = False,
-    ) -> Arrays:
-        raise NotImplementedError
 
     def close(self) -> None:
         """Frees what does not go with the object."""
@@ -122,11 +112,11 @@ class SavedModelServable(Servable):
             raise tensorflow_error(error) from error
         return {key: arrays[key] for key in keys}
 
-    def warm_up(self) -> int:
-        """Answers the warm-up requests of the export; returns how many there are."""
+    def warm_up(self) -> None:
+        """Answers the warm-up requests of the export."""
         path = self.directory / WARM_UP
         if not path.exists():
-            return 0
+            return
         records = tf.data.TFRecordDataset(str(path)).take(MAX_WARM_UP_REQUESTS)
         logs = [PredictionLog.FromString(x) for x in records.as_numpy_iterator()]
         if not all(log.HasField("predict_log") for log in logs):
@@ -135,7 +125,6 @@ class SavedModelServable(Servable):
             signature = self.signature(request.model_spec.signature_name)
             inputs = signature.arrays(request.inputs, decode)
             self.run(signature, inputs, signature.keys(request.output_filter))
-        return len(logs)
 
     def close(self) -> None:
         """Requests that are computed end with CANCELLED."""

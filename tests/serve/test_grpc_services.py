@@ -30,7 +30,7 @@ from tensorflow_serving.apis.regression_pb2 import RegressionRequest
 from elmo_keras.serve.client.remote import to_array
 from elmo_keras.serve.config import read_ssl_config
 from elmo_keras.serve.grpc_server import SERVICES
-from elmo_keras.serve.proto_tensors import fill
+from elmo_keras.serve.signature import fill
 from tests.support import stand_in
 from tests.support.commands import command
 from tests.support.mutations import mutated
