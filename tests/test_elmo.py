@@ -149,18 +149,14 @@ ANOTHER_LENGTH = "rows of 9, .* Received: shape"
     ("inputs", "message"),
     [
         (np.zeros((2, 3), "float32"), OF_SHAPE),
-        (np.zeros((2, 3), "int32"), OF_SHAPE),
         (np.zeros((2, 3, 9), bool), OF_SHAPE),
-        (tf.constant(["a b"]), OF_SHAPE),
         (tf.ragged.constant([[["a"]]]), OF_SHAPE),
         ("a b", OF_SHAPE),
-        (["a b"], OF_SHAPE),
         (["a b", "c"], NOT_SPLIT),
         ({"tokens": [["a"]]}, NO_TENSOR),
         (None, NO_TENSOR),
         (iter([["a"]]), NO_TENSOR),
         (tf.ones((2, 3, 1), tf.int32), ANOTHER_LENGTH),
-        (tf.ones((2, 3, 8), tf.int32), ANOTHER_LENGTH),
         (tf.ones((2, 3, 20), tf.int32), ANOTHER_LENGTH),
     ],
 )
@@ -173,11 +169,10 @@ def test_other_inputs_are_refused(config, inputs, message):
             call(inputs)
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 9)])
-def test_a_sequential_model_without_an_input_names_the_remedy(config, shape):
+def test_a_sequential_model_without_an_input_names_the_remedy(config):
     model = keras.Sequential([Elmo(config), keras.layers.Dense(3)])
     with pytest.raises(ValueError, match=r"begin with keras.Input\(.*Sequential"):
-        model(tf.fill(shape, "a") if len(shape) == 2 else tf.ones(shape, tf.int32))
+        model(tf.fill((2, 3), "a"))
 
 
 def tagger(elmo, **entry):

@@ -1,6 +1,7 @@
 """The estimated cost of a training run."""
 
 import dataclasses
+import types
 
 import pytest
 
@@ -37,6 +38,19 @@ def test_the_number_of_parameters_is_that_of_the_model(name):
     bilm = BidirectionalLanguageModel(config)  # without a projection
     bilm.build()
     assert cost.n_parameters(config) == bilm.count_params()
+
+
+def test_the_original_model_and_its_vocabulary_fit_on_a_small_gpu(monkeypatch):
+    monkeypatch.setattr(cost, "_first_words", lambda *_: (2000, 30))
+    streams = types.SimpleNamespace(
+        config=ElmoConfig.preset("original"),
+        n_rows=128,
+        unroll_steps=20,
+        n_negatives=8192,
+        vocabulary_size=800_000,
+    )
+    memory = cost.estimate(streams, RunSettings()).memory
+    assert sum(memory.values()) / 2**30 == pytest.approx(7.15, abs=0.01)  # GiB
 
 
 def test_memory_follows_optimizer_parts_and_replicas(config):
