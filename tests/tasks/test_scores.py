@@ -8,7 +8,7 @@ import pytest
 from elmo_keras.tasks.classify.classifier import Maxout, TextClassifier
 from elmo_keras.tasks.classify.task import Classification
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.similarity.task import Similarity, pearson, ranks
+from elmo_keras.tasks.similarity.task import Similarity, pearson
 from tests.support.task_models import (
     built,
     scores_of,
@@ -47,50 +47,52 @@ def test_maxout_takes_the_maximum_of_its_maps():
     np.testing.assert_allclose(layer(x), [[1.5, 2.0], [2.0, 6.0]])
 
 
-def f1_of_labels(expected, found, labels):
-    model = SimpleNamespace(labels=labels, multi_label=True, decide=lambda _: found)
+@pytest.mark.parametrize(
+    ("expected", "predicted", "labels", "macro", "micro"),
+    [
+        # a: 2 of 2 and 2; b: 0 of 1 and 2; c: 0 of 1 and 0; d: nowhere. In all 2 of 4
+        # and 4.
+        (
+            [["a", "b"], ["a"], ["c"], []],
+            [["a"], ["b", "a"], [], ["b"]],
+            ["a", "b", "c", "d"],
+            *(0.25, 0.5),
+        ),
+        ([[]], [[]], ["a"], 0, 0),
+    ],
+)
+def test_f1_of_several_labels_by_hand(expected, predicted, labels, macro, micro):
+    model = SimpleNamespace(labels=labels, multi_label=True, decide=lambda _: predicted)
     examples = [{"labels": row} for row in expected]
-    return scores_of(task_of(Classification), model, examples, [[0]])
+    scores = scores_of(task_of(Classification), model, examples, [[0]])
+    assert scores == {"macro F1": macro, "micro F1": micro}
 
 
-def test_f1_of_several_labels_by_hand():
-    expected = [["a", "b"], ["a"], ["c"], []]
-    found = [["a"], ["b", "a"], [], ["b"]]
-    scores = f1_of_labels(expected, found, ["a", "b", "c", "d"])
-    # a: 2 of 2 and 2; b: 0 of 1 and 2; c: 0 of 1 and 0; d: nowhere. In all 2 of 4 and 4.
-    assert scores == {"macro F1": 0.25, "micro F1": 0.5}
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        # Deviations (−1, 0, 1) and (−2, 1, 1): 3 / √(2 · 6).
+        ([1, 2, 3], [0, 3, 3], 3 / np.sqrt(12)),
+        ([1, 2, 4], [-10, -20, -40], -1),
+        ([1, 2, 3], [0.1, 0.1, 0.1], 0),  # a constant
+        ([], [], 0),
+    ],
+)
+def test_pearson_by_hand(x, y, expected):
+    assert pearson(x, y) == pytest.approx(expected)
 
 
-def test_no_labels_at_all_score_0():
-    assert f1_of_labels([[]], [[]], ["a"]) == {"macro F1": 0, "micro F1": 0}
-
-
-def spearman(x, y):
-    pairs = np.transpose([x, y])
-    return task_of(Similarity).scores(pairs)["Spearman"]
-
-
-def test_pearson_by_hand():
-    # Deviations (−1, 0, 1) and (−2, 1, 1): 3 / √(2 · 6).
-    assert pearson([1, 2, 3], [0, 3, 3]) == pytest.approx(3 / np.sqrt(12))
-    assert pearson([1, 2, 4], [-10, -20, -40]) == pytest.approx(-1)
-
-
-def test_a_constant_series_has_no_correlation():
-    assert pearson([1, 2, 3], [0.1, 0.1, 0.1]) == 0
-    assert spearman([0.1, 0.1], [2, 3]) == 0
-    assert pearson([], []) == 0
-
-
-def test_ranks_of_ties_are_averaged():
-    np.testing.assert_array_equal(ranks([5, 1, 5, 3, 5]), [4, 1, 4, 2, 4])
-    np.testing.assert_array_equal(ranks([2, 2]), [1.5, 1.5])
-
-
-def test_spearman_by_hand():
-    # Without ties 1 − 6 Σd² / (n (n² − 1)): four ranks are off by 1, 1 − 24 / 120.
-    assert spearman([10, 20, 30, 40, 50], [2, 1, 3, 9, 4]) == pytest.approx(0.8)
-    assert spearman([1, 2, 3, 4, 5], [2, 1, 3, 5, 4]) == pytest.approx(0.8)
-    assert spearman([1, 2, 3], [1, 10, 100]) == pytest.approx(1)
-    # Ranks (1, 2, 3) and (1, 2.5, 2.5): deviations give 1.5 / √(2 · 1.5).
-    assert spearman([1, 2, 3], [0, 7, 7]) == pytest.approx(1.5 / np.sqrt(3))
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        # Without ties 1 − 6 Σd² / (n (n² − 1)): four ranks are off by 1, 1 − 24 / 120.
+        ([10, 20, 30, 40, 50], [2, 1, 3, 9, 4], 0.8),
+        ([1, 2, 3], [1, 10, 100], 1),
+        # Ranks (1, 2, 3) and (1, 2.5, 2.5): deviations give 1.5 / √(2 · 1.5).
+        ([1, 2, 3], [0, 7, 7], 1.5 / np.sqrt(3)),
+        ([0.1, 0.1], [2, 3], 0),
+    ],
+)
+def test_spearman_by_hand(x, y, expected):
+    scores = task_of(Similarity).scores(np.transpose([x, y]))
+    assert scores["Spearman"] == pytest.approx(expected)

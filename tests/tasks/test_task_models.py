@@ -351,30 +351,21 @@ def test_a_command_compares_elmo_with_the_baseline_and_resumes(
     assert (output / "results.json").read_bytes() == results
 
 
-MALFORMED = [
-    ("tag", "the O\ncat\n", [], "train:2: a word and its tag"),
-    ("classify", "__label__1 a\nb\n", [], "train:2: one __label__"),
-    ("classify", "__label__1 a\n", ["--format", "nsmc"], "train:1: columns"),
-    ("classify", "a\t1\tx\n", ["--format", "goemotions"], "needs --labels FILE"),
-    ("entail", "a\tb\t1\na\tb\n", [], "train:2: 3 fields"),
-    ("entail", "{", ["--format", "snli"], "train:1: JSON"),
-    ("similarity", f"{TABLE}a\tb\t7\n", [], "train:2: a score from 0 to 5"),
-    ("answer", '{"data": [\n  {"paragraphs": [}]}', [], "train:2: JSON is"),
-    ("coreference", CONLL.replace("(0)", "(0", 1), [], "train:4: (0 does not"),
-]
-
-
-@pytest.mark.parametrize("name, text, options, message", MALFORMED)
 def test_a_malformed_file_ends_a_command_with_one_line_and_leaves_nothing(
-    name, text, options, message, tmp_path, capsys
+    tmp_path, capsys
 ):
-    (tmp_path / "train").write_text(text, encoding="utf-8")
-    given = ["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/out", *options]
-    assert run_command(TASKS[name], given) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
-    assert error.startswith(f"elmo-keras {name}: ")
-    assert os.listdir(tmp_path) == ["train"]
+    for name, text, options, message in (
+        ("classify", "a\t1\tx\n", ["--format", "goemotions"], "needs --labels FILE"),
+        ("answer", '{"data": [\n  {"paragraphs": [}]}', [], "train:2: JSON is"),
+        ("coreference", CONLL.replace("(0)", "(0", 1), [], "train:4: (0 does not"),
+    ):
+        (tmp_path / "train").write_text(text, encoding="utf-8")
+        given = ["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/out"]
+        assert run_command(TASKS[name], [*given, *options]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+        assert error.startswith(f"elmo-keras {name}: ")
+        assert os.listdir(tmp_path) == ["train"]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,10 @@
 """The token vectors of task models; attention, pooling and pairs without the padding."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
-from elmo_keras.tasks.classify.classifier import Maxout
-from elmo_keras.tasks.coreference.mentions import AntecedentScores, SpanVectors
 from elmo_keras.tasks.layers.bilstm import stacked_pair
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
@@ -19,7 +15,6 @@ from elmo_keras.tasks.layers.pooling import (
     soft_alignment,
 )
 from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
-from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
 from tests.support.models import randomize
 from tests.support.reference import softmax
 
@@ -133,26 +128,6 @@ def test_attentive_pooling_weighs_the_real_tokens_by_a_learned_score():
     for i, n in enumerate(LENGTHS):
         weights = softmax(x[i, :n] @ [0.5, -2.0]) if n else np.zeros(0)
         np.testing.assert_allclose(pooled[i], weights @ x[i, :n], atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "layer",
-    [
-        SelfAttentivePooling(),
-        Maxout(3, pieces=2),
-        SpanVectors(3, width_dim=2),
-        AntecedentScores(5, units=3, dropout=0.1),
-        AttentionFlow(),
-        SelfAttention(),
-        LinearChainCRF(3, constraints(["B-X", "I-X", "O"])),
-    ],
-    ids=lambda layer: layer.name,
-)
-def test_layers_are_made_again_from_their_configuration(layer):
-    again = keras.saving.deserialize_keras_object(
-        keras.saving.serialize_keras_object(layer)
-    )
-    assert type(again) is type(layer) and again.get_config() == layer.get_config()
 
 
 def test_softmax_is_shared_among_the_real_places_only():

@@ -145,6 +145,8 @@ def test_constraints_without_a_tag_in_a_row_are_refused():
         LinearChainCRF(N_TAGS, allowed=np.zeros((4, 3)).tolist())
     with pytest.raises(ValueError, match=r"shape \(4, 3\)"):
         LinearChainCRF(N_TAGS, allowed=[[True] * 3] * 3)
+    crf = LinearChainCRF(N_TAGS, constraints(TAGS))
+    assert LinearChainCRF.from_config(crf.get_config()).allowed == crf.allowed
 
 
 ROWS = [[0, 1, 1, 2, 0], [0], [], [1, 0, 0, 2], [2, 0]]  # of tags
