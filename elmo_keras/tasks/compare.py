@@ -1,7 +1,7 @@
 """Compares variants of a task's model: the paper's Tables 1 to 3 and Figure 1."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -24,15 +24,6 @@ from elmo_keras.util.markdown_table import (
 from elmo_keras.util.outputs import check_picture
 
 STRONG, WEAK = 1.0, 0.001  # the paper's λ
-
-
-class Point(NamedTuple):
-    """The scores for one share of the training data, one for each seed."""
-
-    share: float  # above 0, at most 1
-    examples: int
-    baseline: list[float]
-    elmo: list[float]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -163,55 +154,63 @@ def paired_test(
     return Outcome(observed, as_large / (shuffles + 1))
 
 
-def share_points(runs: Sequence[dict]) -> tuple[list[Point], str]:
+class Point(NamedTuple):
+    """The scores for one share of the training data, one for each seed."""
+
+    examples: int
+    baseline: list[float]
+    elmo: list[float]
+
+
+def share_points(runs: Sequence[dict]) -> tuple[dict[float, Point], str]:
     """The deciding scores by the share of the data, and their name."""
     part = "test" if all(run["test"] for run in runs) else "dev"
     score = next(iter(runs[0][part]))
     points: dict[float, Point] = {}
     for run in runs:
         share = run["settings"]["share"]
-        point = points.setdefault(share, Point(share, run["examples"], [], []))
+        point = points.setdefault(share, Point(run["examples"], [], []))
         scores = point.elmo if run["mixes"] else point.baseline
         scores.append(run[part][score])
-    return list(points.values()), f"{part} {score}"
+    return points, f"{part} {score}"
 
 
-def shares_table(points: Sequence[Point], score: str) -> str:
+def shares_table(points: Mapping[float, Point], score: str) -> str:
     head = ["share", "examples", f"{score}, baseline", f"{score}, ELMo", "gain"]
     rows = [
         (
-            f"{100 * point.share:g}%",
+            f"{100 * share:g}%",
             f"{point.examples:,}",
             percent_spread(point.baseline),
             percent_spread(point.elmo),
             f"{100 * (np.mean(point.elmo) - np.mean(point.baseline)):+.2f}",
         )
-        for point in points
+        for share, point in points.items()
     ]
     return markdown_table(head, rows)
 
 
-def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
+def draw_shares(points: Mapping[float, Point], score: str, path: Path) -> None:
     """Draws both scores against the share, with the deviations that the table shows."""
     from matplotlib.figure import Figure
 
-    points = sorted(points)
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    shares = [100 * point.share for point in points]
-    curves = (
-        ("with ELMo", [point.elmo for point in points], "o-", "black"),
-        ("baseline", [point.baseline for point in points], "s--", "tab:gray"),
-    )
-    for name, scores, style, color in curves:
+    order = sorted(points)
+    shares = [100 * share for share in order]
+    elmo = [points[share].elmo for share in order]
+    baseline = [points[share].baseline for share in order]
+    for name, scores, style, color in (
+        ("with ELMo", elmo, "o-", "black"),
+        ("baseline", baseline, "s--", "tab:gray"),
+    ):
         means = [100 * np.mean(values) for values in scores]
         bars = [100 * deviation(values) for values in scores]
         axes.errorbar(
             shares, means, bars, fmt=style, color=color, label=name, capsize=3
         )
     axes.set(xscale="log", xlabel="share of the training data", ylabel=f"{score} (%)")
-    n_seeds = [len(scores) for p in points for scores in (p.baseline, p.elmo)]
-    axes.set_title(meaning_of_spread(n_seeds), fontsize="medium")
+    axes.set_title(meaning_of_spread(map(len, elmo + baseline)), fontsize="medium")
     axes.set_xticks(shares, labels=[f"{share:g}%" for share in shares])
     axes.set_xticks([], minor=True)
     axes.legend(frameon=False)

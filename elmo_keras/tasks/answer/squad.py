@@ -11,8 +11,6 @@ import numpy as np
 from elmo_keras.tasks.answer.words import OffsetTokens, offset_tokens
 from elmo_keras.tasks.readers.lines import read_json
 
-_TYPES = {list: "a list", str: "text", int: "a whole number"}
-
 
 def read_squad(path: str | Path) -> list[dict]:
     """The questions of a file, plain or gzipped; errors name file, place and reason.
@@ -22,14 +20,20 @@ def read_squad(path: str | Path) -> list[dict]:
     `span`, its first and last token, and the `ending`, the characters of its last token
     after it, or None; `n_misplaced`, the number of answers that are not.
     """
-    examples = []
+    examples, place = [], "data"
     content = read_json(path)
-    for outer, article in _items(content, "data", f"{path}: "):
-        for place, paragraph in _items(article, "paragraphs", outer):
-            text = _text(paragraph, "context", place)
-            offsets = offset_tokens(text)
-            for inner, question in _items(paragraph, "qas", place):
-                examples.append(_example(text, offsets, question, place=inner))
+    try:
+        for i, article in enumerate(content["data"]):
+            for j, paragraph in enumerate(article["paragraphs"]):
+                place = f"data[{i}].paragraphs[{j}]"
+                text = _check_text(paragraph["context"])
+                offsets = offset_tokens(text)
+                for k, question in enumerate(paragraph["qas"]):
+                    place = f"data[{i}].paragraphs[{j}].qas[{k}]"
+                    examples.append(_example(text, offsets, question))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ValueError(f"{path}: {place} is not as in SQuAD: {reason}") from None
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
     problem = misplaced_answers(examples)
@@ -53,33 +57,20 @@ def misplaced_answers(examples: list[dict]) -> str:
     )
 
 
-def _items(parent, key, place):
-    """The elements of a list in a JSON object, each with the prefix of its place."""
-    for i, item in enumerate(_value(parent, key, place, type_=list)):
-        yield f"{place}{key}[{i}].", item
-
-
-def _value(parent, key, place, *, type_):
-    value = parent.get(key) if isinstance(parent, dict) else None
-    if not isinstance(value, type_) or isinstance(value, bool):
-        raise ValueError(
-            f"{place}{key} should be {_TYPES[type_]}. Received: {str(value)[:40]!r}"
-        )
-    return value
-
-
-def _text(parent, key, place):
-    text = _value(parent, key, place, type_=str)
+def _check_text(text):
     if not offset_tokens(text).tokens:
-        raise ValueError(f"{place}{key} should be text. Received: {text!r}")
+        raise ValueError(f"text is expected. Received: {text!r}")
     return text
 
 
-def _example(text, offsets: OffsetTokens, question, *, place):
+def _example(text, offsets: OffsetTokens, question):
     span = ending = None
-    n_misplaced = 0
-    answers = list(_answers(question, place))
-    for answer, begin in answers:
+    n_misplaced, answers = 0, []
+    for answer in [] if question.get("is_impossible") else question["answers"]:
+        begin, answer = answer["answer_start"], _check_text(answer["text"])
+        begin += len(answer) - len(answer.lstrip())
+        answer = answer.strip()
+        answers.append(answer)
         end = begin + len(answer)
         if begin < 0 or text[begin:end] != answer:
             n_misplaced += 1
@@ -88,23 +79,14 @@ def _example(text, offsets: OffsetTokens, question, *, place):
     return {
         "id": str(question.get("id", "")),
         "context": offsets.tokens,
-        "question": offset_tokens(_text(question, "question", place)).tokens,
+        "question": offset_tokens(_check_text(question["question"])).tokens,
         "text": text,
         "offsets": offsets,
-        "answers": [answer for answer, _ in answers],
+        "answers": answers,
         "span": span,
         "ending": ending,
         "n_misplaced": n_misplaced,
     }
-
-
-def _answers(question, place):
-    if isinstance(question, dict) and question.get("is_impossible"):
-        return
-    for answer_place, answer in _items(question, "answers", place):
-        offset = _value(answer, "answer_start", answer_place, type_=int)
-        text = _text(answer, "text", answer_place)
-        yield text.strip(), offset + len(text) - len(text.lstrip())
 
 
 def answer_endings(examples: Sequence[Mapping]) -> list[str]:

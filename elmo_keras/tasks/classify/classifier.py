@@ -15,7 +15,6 @@ from elmo_keras.tasks.layers.pooling import (
 )
 from elmo_keras.tasks.layers.task_model import LabelModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.text.token_batches import padded_tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -116,7 +115,7 @@ class TextClassifier(LabelModel):
 
     def classify(self, texts: Sequence[Sequence[str]]) -> list:
         """The label of each text, or a list of labels for each multi-label text."""
-        return self.decide(self.predict({"tokens": padded_tokens(texts)}, verbose=0))  # pyright: ignore[reportArgumentType]
+        return self.decide(self.predict_texts(texts))
 
     def get_config(self):
         return super().get_config() | {"multi_label": self.multi_label}

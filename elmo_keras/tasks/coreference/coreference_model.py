@@ -23,12 +23,11 @@ def document_inputs(
     if speakers is None:
         speakers = [[""] * len(sentence) for sentence in sentences]
     lengths, turns = ([len(row) for row in rows] for rows in (sentences, speakers))
-    n_empty = sum(token == "" for sentence in sentences for token in sentence)
-    if not sum(lengths) or lengths != turns or n_empty:
+    has_empty = any("" in sentence for sentence in sentences)
+    if not sum(lengths) or lengths != turns or has_empty:
         raise ValueError(
-            "`sentences` should hold tokens, and `speakers` a text for each. Received: "
-            f"{lengths} tokens in the sentences, {n_empty} of them empty, and {turns} "
-            "speakers"
+            "`sentences` should hold tokens, none of them empty, and `speakers` a text "
+            f"for each. Received: {lengths} tokens and {turns} speakers"
         )
     return {"sentences": padded_tokens(sentences), "speakers": padded_tokens(speakers)}
 

@@ -76,11 +76,10 @@ class _Document:
         """Adds a token from its columns; no columns end the sentence."""
         if not columns:
             return self.end_sentence()
-        self.n_columns = self.n_columns or len(columns)
-        if len(columns) != self.n_columns or len(columns) < _N_COLUMNS:
+        self.n_columns = self.n_columns or max(len(columns), _N_COLUMNS)
+        if len(columns) != self.n_columns:
             raise ValueError(
-                f"a line should have {max(self.n_columns, _N_COLUMNS)} columns. "
-                f"Received: {len(columns)}"
+                f"a line should have {self.n_columns} columns. Received: {len(columns)}"
             )
         word = columns[_WORD]
         if not word:

@@ -14,7 +14,6 @@ from elmo_keras.tasks.layers.bilstm import (
 from elmo_keras.tasks.layers.pooling import masked_max, masked_mean, soft_alignment
 from elmo_keras.tasks.layers.task_model import LabelModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.text.token_batches import padded_tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -94,9 +93,4 @@ class ESIM(LabelModel):
         self, premises: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]
     ) -> list[str]:
         """The label of each pair."""
-        inputs = {
-            "premise": padded_tokens(premises),
-            "hypothesis": padded_tokens(hypotheses),
-        }
-        scores = self.predict(inputs, verbose=0)  # pyright: ignore[reportArgumentType]
-        return self.decide(scores)
+        return self.decide(self.predict_texts(premises, hypotheses))

@@ -1,6 +1,7 @@
 """The bases of the task models."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -8,6 +9,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.text.token_batches import padded_tokens
 
 THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
 
@@ -66,6 +68,11 @@ class TaskModel(keras.Model):
     def read(self, inputs, field, training):
         layers = inputs.get(f"{field}_layers")
         return self.token_vectors(inputs[field], layers, training=training)
+
+    def predict_texts(self, *texts: Sequence[Sequence[str]]) -> Any:
+        """`predict` for lists of tokens, in the order of `text_fields`."""
+        fields = zip(self.text_fields, map(padded_tokens, texts), strict=True)
+        return self.predict(dict(fields), verbose=0)  # pyright: ignore[reportArgumentType]
 
     def predict_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]

@@ -11,7 +11,6 @@ from elmo_keras.tasks.layers.pooling import masked_max
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.readers.labelled_texts import HIGHEST_SIMILARITY
-from elmo_keras.text.token_batches import padded_tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -78,6 +77,4 @@ class SimilarityModel(TaskModel):
         self, firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]
     ) -> list[float]:
         """The score of each pair."""
-        inputs = {"first": padded_tokens(firsts), "second": padded_tokens(seconds)}
-        scores = self.predict(inputs, verbose=0)  # pyright: ignore[reportArgumentType]
-        return scores.tolist()
+        return self.predict_texts(firsts, seconds).tolist()

@@ -28,8 +28,8 @@ def _check_any(sentences, path):
 
 
 def _example(words):
-    tokens, tags = zip(*words)
-    return {"tokens": list(tokens), "tags": list(tags)}
+    tokens, tags = map(list, zip(*words))
+    return {"tokens": tokens, "tags": tags}
 
 
 def _conllu_word(line):

@@ -35,12 +35,11 @@ def test_windows_hold_the_clusters_within_them():
 
 
 def test_inputs_without_tokens_or_speakers_are_refused():
-    with pytest.raises(ValueError, match=r"Received: \[2\] tokens .* \[1\] speakers"):
+    with pytest.raises(ValueError, match=r"Received: \[2\] tokens and \[1\]"):
         document_inputs([["a", "b"]], [["x"]])
-    with pytest.raises(ValueError, match="1 of them empty"):
-        document_inputs([["a", ""]])
-    with pytest.raises(ValueError, match="should hold tokens"):
-        document_inputs([[]])
+    for sentences in ([["a", ""]], [[]]):
+        with pytest.raises(ValueError, match="should hold tokens, none of them empty"):
+            document_inputs(sentences)
 
 
 def test_a_batch_is_a_document_with_the_cached_layers_of_its_sentences():
