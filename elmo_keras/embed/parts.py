@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -28,7 +28,9 @@ from elmo_keras.util.files import (
     only_process,
     replacing,
 )
-from elmo_keras.util.progress import Progress
+
+if TYPE_CHECKING:  # clients do without tqdm
+    from elmo_keras.util.progress import Progress
 
 JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
 MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
@@ -137,7 +139,7 @@ class Parts:
     def count(
         self,
         written: Iterable[tuple[bool, int, int]],
-        bar: Progress,
+        bar: "Progress",
         share: Callable[[int], float | None],
         stop: Callable[[], bool],
     ) -> Summary:

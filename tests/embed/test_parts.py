@@ -22,24 +22,6 @@ def folder(output):
         yield folder
 
 
-def begin(folder, number):
-    """What a process leaves that is killed while it writes a part."""
-    path = folder.path / "begun" / f"{folder.part(number).name}.1"
-    path.write_text("half")
-
-
-def test_an_earlier_output_stays_until_the_new_one_is_finished(folder, output):
-    output.mkdir()
-    (output / "part-0000007.parquet").write_text("old")
-    with folder.writing(0) as file:
-        file.write(b"new")
-    begin(folder, 1)
-    assert (output / "part-0000007.parquet").read_text() == "old"
-    folder.finish(folder.folder)
-    assert [path.read_text() for path in output.iterdir()] == ["new"]
-    assert [path.name for path in folder.path.iterdir()] == ["lock"]
-
-
 def test_one_process_writes(folder, output):
     another = Parts(output, ".parquet", None).only_writer()
     with pytest.raises(ValueError, match="Another process writes"), another:

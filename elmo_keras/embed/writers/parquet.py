@@ -1,5 +1,6 @@
 """Parquet files of vectors, one row a sentence."""
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -119,7 +120,7 @@ def read_metadata(schema: pa.Schema) -> dict[str, Any]:
     return json.loads((schema.metadata or {}).get(METADATA, b"{}"))
 
 
-def vector_columns(schema: pa.Schema) -> list[str]:
+def _vector_columns(schema: pa.Schema) -> list[str]:
     names = [
         name
         for name in schema.names
@@ -133,7 +134,7 @@ def vector_columns(schema: pa.Schema) -> list[str]:
     return names
 
 
-def read_array(column: pa.Array, row: int) -> np.ndarray:
+def _read_array(column: pa.Array, row: int) -> np.ndarray:
     of_tokens = pa.types.is_list(column.type)
     vectors = column.values if of_tokens else column
     if not pa.types.is_fixed_size_list(vectors.type):
@@ -150,7 +151,10 @@ class ParquetRows:
     """The rows of Parquet files, one after another, read when they are used."""
 
     def __init__(self, paths: Iterable[Path]):
-        files = [(path, _open(path)) for path in paths]
+        files = []
+        for path in paths:
+            with _naming(path):
+                files.append((path, pq.ParquetFile(path)))
         self._files = [file for _, file in files]
         self.schemas = [file.schema_arrow for file in self._files]
         self._groups = [(*f, i) for f in files for i in range(f[1].num_row_groups)]
@@ -166,11 +170,9 @@ class ParquetRows:
         index = int(np.searchsorted(self._ends, row, side="right"))
         if self._kept[0] != (index, columns):
             path, file, i = self._groups[index]
-            try:
+            with _naming(path):
                 table = file.read_row_group(i, list(columns))
                 (group,) = table.combine_chunks().to_batches()
-            except (OSError, ValueError) as error:  # pyarrow's are ValueErrors
-                raise ValueError(f"{path} is damaged. {error}") from error
             self._kept = (index, columns), group
         group = self._kept[1]
         return group, row - int(self._ends[index]) + len(group)
@@ -180,9 +182,11 @@ class ParquetRows:
             file.close()
 
 
-def _open(path):
+@contextlib.contextmanager
+def _naming(path):
+    """Names the file in errors, those of pyarrow among them."""
     try:
-        return pq.ParquetFile(path)
+        yield
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {path}.") from None
     except (OSError, ValueError) as error:
@@ -197,13 +201,9 @@ class ParquetReader(ParquetRows):
     def __init__(self, path: Path):
         super().__init__([path])
         self._path, schema = path, self.schemas[0]
-        try:
+        with _naming(path):
             self.attributes: dict[str, Any] = read_metadata(schema)
-            self._names = vector_columns(schema)
-        except ValueError as error:
-            raise ValueError(
-                f"{path} should be a Parquet file of vectors. {error}"
-            ) from error
+            self._names = _vector_columns(schema)
         self.has_tokens = pa.types.is_list(schema.field(self._names[0]).type)
 
     def read(self, sentence: int, row: int) -> np.ndarray:
@@ -214,8 +214,6 @@ class ParquetReader(ParquetRows):
                 f"{self._path} should hold the sentences in their order, from 0 on. "
                 f"Found {id_} in the place of {sentence}."
             )
-        try:
-            layers = [read_array(group[name], index) for name in self._names]
-        except ValueError as error:
-            raise ValueError(f"{self._path} is damaged. {error}") from error
+        with _naming(self._path):
+            layers = [_read_array(group[name], index) for name in self._names]
         return np.array(layers if len(layers) > 1 else layers[0])
