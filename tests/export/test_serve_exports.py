@@ -4,7 +4,6 @@ import concurrent.futures
 import itertools
 import json
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -15,7 +14,7 @@ from tests.support.exported import TOKENS, elmo_layer
 from tests.support.exported_tasks import SENTENCES, TASKS
 from tests.support.rest_clients import PREDICT, ask
 from tests.support.serving_load import Load
-from tests.support.serving_requests import predict_request, text_request
+from tests.support.serving_requests import predict_request
 from tests.support.stand_in import asking, serving, serving_process
 from tests.support.waiting import PATIENCE
 
@@ -50,25 +49,6 @@ def test_a_new_process_serves_operations_of_tensorflow_text(tmp_path):
     with serving_process(tmp_path) as (_, line, port):
         assert line.startswith("Serving version 1")
         assert_right_answers(port, elmo, 50)
-
-
-def test_an_export_that_batches_within_its_graph_is_served(tmp_path):
-    """Older versions wrote such ones (`--batching`)."""
-
-    @tf.nondifferentiable_batch_function(2, 32, 2000, autograph=False)
-    def together(texts):
-        return tf.cast(tf.strings.length(texts), tf.float32)
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "sentences")])
-    def default(sentences):
-        return {"elmo": together(sentences)}
-
-    signatures = {"serving_default": default}
-    tf.saved_model.save(tf.Module(), str(tmp_path / "1"), signatures)
-    with serving(tmp_path, max_batch_size=1) as server, asking(server) as stub:
-        calls = [stub.Predict.future(text_request(["x" * n])) for n in range(9)]
-        found = [tf.make_ndarray(call.result().outputs["elmo"]) for call in calls]
-    np.testing.assert_array_equal(np.concatenate(found), np.arange(9))
 
 
 @pytest.mark.slow

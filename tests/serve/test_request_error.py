@@ -1,10 +1,8 @@
-import logging
-
 import grpc
 import pytest
 import tensorflow as tf
 
-from elmo_keras.serve.errors import request_error, tensorflow_error, without_paths
+from elmo_keras.serve.errors import tensorflow_error, without_paths
 
 GRAPH = """Graph execution error:
 
@@ -23,14 +21,6 @@ def test_errors_of_the_graph_name_none_of_its_nodes():
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
     error = tf.errors.InternalError(None, None, "{{node a/b}} of /srv/model failed")
     assert str(tensorflow_error(error)) == "of model failed"
-
-
-def test_unexpected_errors_are_told_in_the_log_alone(caplog):
-    error = request_error(OSError("/srv/secret/file is broken"))
-    assert error.code is grpc.StatusCode.INTERNAL
-    assert "secret" not in str(error) and "OSError" in str(error)
-    assert "/srv/secret/file" in caplog.text
-    assert caplog.records[0].levelno == logging.ERROR
 
 
 @pytest.mark.parametrize(

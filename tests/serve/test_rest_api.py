@@ -68,11 +68,12 @@ def test_inputs_may_be_named_coded_and_in_rows_or_columns(ask_json, body, expect
 def test_a_version_may_be_requested(ask_json):
     body = '{"instances": ["a"]}'
     assert ask_json("/v1/models/elmo/versions/7:predict", body)[0] == 200
-    status, answer = ask_json("/v1/models/elmo/versions/8:predict", body)
-    assert status == 404 and "Received: 8" in answer["error"]
-    assert ask_json("/v1/models/other:predict", body)[0] == 404
-    status, answer = ask_json("/v1/models/elmo/labels/stable:predict", body)
-    assert status == 400 and "labels" in answer["error"]
+    for part, status in {
+        "elmo/versions/8": 404,
+        "other": 404,
+        "elmo/labels/x": 400,
+    }.items():
+        assert ask_json(f"/v1/models/{part}:predict", body)[0] == status
 
 
 def test_the_status_page_equals_that_of_tensorflow_serving(server, ask_json):
@@ -88,7 +89,6 @@ def test_the_status_page_equals_that_of_tensorflow_serving(server, ask_json):
     assert ask_json("/v1/models/elmo") == (200, expected)
     assert b'"state": "AVAILABLE",\n' in ask(server.rest_port, STATUS).content
     assert ask_json("/v1/models/elmo/versions/7") == (200, expected)
-    assert ask_json("/v1/models/elmo/versions/8")[0] == 404
     assert ask_json("/v1/models/other")[0] == 404
 
 

@@ -222,15 +222,18 @@ def test_a_client_that_leaves_takes_its_request_along(rest, model, gate):
     assert len(gate.batches) == 1
 
 
-def test_an_error_of_the_model_is_a_500(rest, model, monkeypatch):
+def test_an_error_of_the_model_is_a_500_whose_reason_is_in_the_log_alone(
+    rest, model, monkeypatch, caplog
+):
     def run(*_, **__):
-        raise MemoryError("too large")
+        raise MemoryError("/srv/secret is too large")
 
     server = rest()
     with model.models["elmo"].lease() as servable, monkeypatch.context() as patch:
         patch.setattr(servable, "run", run)
         reply = ask(server.port, PREDICT, BODY)
     assert reply.status == 500 and b"MemoryError" in reply.content
+    assert b"secret" not in reply.content and "/srv/secret" in caplog.text
     wait_until(lambda: not in_use(model))
     assert ask(server.port, PREDICT, BODY).status == 200  # by the same thread
 
