@@ -169,12 +169,23 @@ def export(
         if output.exists():
             raise FileExistsError(f"{output} exists. Move it, or give another name.")
     import_tensorflow()
-    if format == "packed":
-        write_packed(source, weights, output)
-        return
     from elmo_keras import Elmo
+    from elmo_keras.formats.model_directory import find_model, save_model
     from elmo_keras.lite.convert import convert
 
+    if format == "packed":
+        # As it is, with its softmax, vocabulary and mix.
+        files = find_model(source, weights=weights)
+        save_model(
+            output,
+            files.bilm(),
+            files.vocabulary,
+            options=files.options,
+            mix=files.mix,
+            packed=True,
+        )
+        print(f"The model is in {output}")
+        return
     if is_keras_model:
         layer = read_keras_model(Path(source), choices.layer)
     else:
@@ -198,22 +209,6 @@ def export(
         )
     mix = layer.mixes[choices.representation]
     convert(layer, output, choices.arithmetic or "int8", mix=mix)
-    print(f"The model is in {output}")
-
-
-def write_packed(model: str, weights: str | None, output: Path) -> None:
-    """Writes the model as it is, with its softmax, vocabulary and mix."""
-    from elmo_keras.formats.model_directory import find_model, save_model
-
-    files = find_model(model, weights=weights)
-    save_model(
-        output,
-        files.bilm(),
-        files.vocabulary,
-        options=files.options,
-        mix=files.mix,
-        packed=True,
-    )
     print(f"The model is in {output}")
 
 

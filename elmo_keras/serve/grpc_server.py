@@ -49,10 +49,43 @@ def unimplemented(self, request, context):
     context.abort(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
 
 
-class Services(PredictionServiceServicer, ModelServiceServicer):
-    def __init__(self, models: Models, *, tensor_content: bool = False):
-        self.models, self._tensor_content = models, tensor_content
+class GrpcServer(PredictionServiceServicer, ModelServiceServicer):
+    def __init__(
+        self,
+        models: Models,
+        config: Config,
+        credentials: grpc.ServerCredentials | None,
+    ):
+        self.models, self._tensor_content = models, config.tensor_content
         self._changed, self._in_flight = threading.Condition(), 0
+        # A request holds a thread while it waits or is computed.
+        computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
+        threads = config.max_enqueued_requests + computed + STATUS_THREADS
+        self._server = grpc.server(
+            ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
+            maximum_concurrent_rpcs=threads,
+            options=[
+                ("grpc.max_receive_message_length", config.max_message_mb * MEGABYTE),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),  # a taken port is an error
+            ],
+        )
+        add_PredictionServiceServicer_to_server(self, self._server)
+        add_ModelServiceServicer_to_server(self, self._server)
+        self._health = health.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        for service in SERVICES:
+            self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        host, port = config.host, config.port
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6
+        try:
+            if credentials is None:
+                self.port = self._server.add_insecure_port(address)
+            else:
+                self.port = self._server.add_secure_port(address, credentials)
+        except RuntimeError as error:
+            raise OSError(f"Can't listen on --port {port} of {host}.") from error
+        self._server.start()
 
     @count_and_refuse
     def Predict(self, request, context):
@@ -96,8 +129,12 @@ class Services(PredictionServiceServicer, ModelServiceServicer):
 
     Classify = Regress = MultiInference = HandleReloadConfigRequest = unimplemented
 
-    def wait(self, seconds: float) -> None:
+    def leave(self) -> None:
+        self._health.enter_graceful_shutdown()
+
+    def wait(self, end: float) -> None:
         """Waits until all answers are sent."""
+        seconds = max(end - time.monotonic(), SENDING_SECONDS)
         with self._changed:
             self._changed.wait_for(lambda: not self._in_flight, seconds)
 
@@ -105,50 +142,6 @@ class Services(PredictionServiceServicer, ModelServiceServicer):
         with self._changed:
             self._in_flight += change
             self._changed.notify_all()
-
-
-class GrpcServer:
-    def __init__(
-        self,
-        models: Models,
-        config: Config,
-        credentials: grpc.ServerCredentials | None,
-    ):
-        # A request holds a thread while it waits or is computed.
-        computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
-        threads = config.max_enqueued_requests + computed + STATUS_THREADS
-        self._server = grpc.server(
-            ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
-            maximum_concurrent_rpcs=threads,
-            options=[
-                ("grpc.max_receive_message_length", config.max_message_mb * MEGABYTE),
-                ("grpc.max_send_message_length", -1),
-                ("grpc.so_reuseport", 0),  # a taken port is an error
-            ],
-        )
-        self._services = Services(models, tensor_content=config.tensor_content)
-        add_PredictionServiceServicer_to_server(self._services, self._server)
-        add_ModelServiceServicer_to_server(self._services, self._server)
-        self._health = health.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        for service in SERVICES:
-            self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
-        host, port = config.host, config.port
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6
-        try:
-            if credentials is None:
-                self.port = self._server.add_insecure_port(address)
-            else:
-                self.port = self._server.add_secure_port(address, credentials)
-        except RuntimeError as error:
-            raise OSError(f"Can't listen on --port {port} of {host}.") from error
-        self._server.start()
-
-    def leave(self) -> None:
-        self._health.enter_graceful_shutdown()
-
-    def wait(self, end: float) -> None:
-        self._services.wait(max(end - time.monotonic(), SENDING_SECONDS))
 
     def close(self) -> None:
         self._server.stop(0).wait()
