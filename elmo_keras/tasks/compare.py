@@ -105,17 +105,11 @@ def paired_tests_table(task: Task, compared: Sequence[Task]) -> str:
         models: list = [keras.models.load_model(path, compile=False) for path in paths]
         second = [task.evaluate(model, examples) for model in models]
         if before is not None and before.share == variant.share:
-            outcome = paired_test(first, second, task.first_score)
-            difference = f"{100 * outcome.difference:+.2f}"
-            row = before.variant, variant.variant, difference, f"{outcome.p:.3f}"
-            rows.append(row)
+            difference, p = paired_test(first, second, task.first_score)
+            names = before.variant, variant.variant
+            rows.append((*names, f"{100 * difference:+.2f}", f"{p:.3f}"))
         before, first = variant, second
     return markdown_table(["variant", "and", "difference", "p"], rows, n_left=2)
-
-
-class Outcome(NamedTuple):
-    difference: float  # the second variant's mean score less the first one's
-    p: float  # the probability of one at least as large if there were none
 
 
 def paired_test(
@@ -124,8 +118,11 @@ def paired_test(
     score: Callable[[np.ndarray], float],
     *,
     shuffles: int = 1000,
-) -> Outcome:
+) -> tuple[float, float]:
     """Tests two variants, for each seed the statistics of each example: (examples, n).
+
+    Returns the second one's mean score less the first one's, and p, the probability of a
+    difference at least as large if there were none.
 
     If two variants were equally good, each example's predictions could as well have come
     from the other variant. So they are exchanged at random, for all seeds at once; p is
@@ -135,7 +132,7 @@ def paired_test(
 
     >>> right, wrong = np.ones((20, 1)), np.array([[1], [0]] * 10)
     >>> paired_test([wrong], [right], np.mean, shuffles=99)
-    Outcome(difference=0.5, p=0.01)
+    (0.5, 0.01)
     """
     rng = np.random.default_rng(0)
 
@@ -151,7 +148,7 @@ def paired_test(
     for _ in range(shuffles):
         other = difference(rng.random((len(first[0]), 1)) < 0.5)
         as_large += abs(other) >= abs(observed) - 1e-12  # sums in another order
-    return Outcome(observed, as_large / (shuffles + 1))
+    return observed, as_large / (shuffles + 1)
 
 
 class Point(NamedTuple):

@@ -226,9 +226,11 @@ def test_p_is_the_share_of_all_exchanges_with_as_large_a_difference():
         for signs in itertools.product((1, -1), repeat=len(differing))
     ]
     exact = np.mean(np.array(sums) >= abs(sum(differing)))
-    found = paired_test([column(first)], [column(second)], np.mean, shuffles=4000)
-    assert found.difference == pytest.approx(0.4)
-    assert found.p == pytest.approx(exact, abs=0.03) and exact == pytest.approx(0.21875)
+    difference, p = paired_test(
+        [column(first)], [column(second)], np.mean, shuffles=4000
+    )
+    assert difference == pytest.approx(0.4)
+    assert p == pytest.approx(exact, abs=0.03) and exact == pytest.approx(0.21875)
 
 
 def test_the_same_predictions_do_not_differ():
@@ -243,5 +245,5 @@ def test_seeds_are_exchanged_together_and_averaged():
     assert paired_test(*both, np.mean, shuffles=50) == (0, 1)
     # With a score that is no mean over examples, such as F1.
     none, all_right = [column([0, 0])] * 2, [column([1, 1])] * 2
-    found = paired_test(none, all_right, np.prod, shuffles=2000)
-    assert found.difference == 1 and found.p == pytest.approx(0.5, abs=0.05)
+    difference, p = paired_test(none, all_right, np.prod, shuffles=2000)
+    assert difference == 1 and p == pytest.approx(0.5, abs=0.05)

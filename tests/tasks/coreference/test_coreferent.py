@@ -72,17 +72,6 @@ def test_the_spans_of_highest_score_are_kept():
     assert outputs["last"].numpy().tolist() == spans.last.numpy()[best].tolist()
 
 
-def test_a_document_of_strings_is_resolved():
-    outputs = coreferent()(INPUTS)
-    best = outputs["scores"].numpy().argmax(axis=1)
-    found = coreferent().resolve(SENTENCES, SPEAKERS)
-    assert found
-    n_mentions = sum(map(len, found))
-    assert n_mentions - len(found) == sum(best > 0)
-    kept = set(zip(outputs["first"].numpy(), outputs["last"].numpy()))
-    assert {span for cluster in found for span in cluster} <= kept
-
-
 def test_links_become_clusters_and_mentions_without_links_are_clusters_if_singletons():
     links = [[0, 0, -1], [1, 1, -2], [2, 2, 1], [3, 3, -2], [4, 4, -1], [5, 5, 4]]
     expected = [[(0, 0)], [(1, 1), (2, 2)], [(4, 4), (5, 5)]]
