@@ -1,8 +1,7 @@
 """Task models as SavedModels: signatures from texts, or tokens, to answers."""
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +23,6 @@ from elmo_keras.export.version_paths import new_version
 from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
 from elmo_keras.tasks.layers.task_model import TaskModel
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.string_search import StringSearch
 
 PREDICATE = "predicate"
@@ -57,66 +55,49 @@ def export_task(
     Raises:
         ValueError: models of this class are not exported, or an argument does not apply.
     """
-    check_task(model, tokenizer, normalization, input_name)
-    new_version(Path(output), version)
-    root, elmo = tf.train.Checkpoint(), model.token_vectors.elmo
-    root.variables = [weight.value for weight in model.weights]
-    with without_tables(model.token_vectors):
-        split = splitter(tokenizer, normalization)
-        signatures = task_signatures(model, split, input_name)
-    name = WORDS if isinstance(model, QuestionAnswering) else tokenizer
-    metadata = {
-        "task_model": type(model).__name__,
-        **describe(elmo, signatures, name, normalization),
-    }
-    for key in ("tags", "labels"):
-        if hasattr(model, key):
-            metadata[key] = list(getattr(model, key))
-    return write_version(output, version, root, signatures, metadata, warmup=warmup)
-
-
-def check_task(
-    model: TaskModel, tokenizer: str, normalization: str | None, input_name: str
-) -> None:
-    """Refuses models that have no answers in a graph, and options of other models."""
-    name = type(model).__name__
+    name, finds_words = type(model).__name__, isinstance(model, QuestionAnswering)
     if type(model).answers is TaskModel.answers:
         raise ValueError(
             f"A {name} can't be exported. Export a model of tag, classify, entail, "
             "similarity or answer; or the Elmo layer in this one, with --layer NAME."
         )
-    splits = tokenizer != "spaces" or normalization is not None
-    if isinstance(model, QuestionAnswering) and splits:
+    if finds_words and (tokenizer != "spaces" or normalization is not None):
         raise ValueError(
-            f"--tokenizer and --normalization are not for a {name}, which finds the "
+            f"`tokenizer` and `normalization` are not for a {name}, which finds the "
             "words of its texts. Leave them out."
         )
     if len(model.text_fields) > 1 and input_name != INPUT_NAMES[0]:
         raise ValueError(
-            f"--input-name is not for a {name}, whose texts are named "
+            f"`input_name` is not for a {name}, whose texts are named "
             f"{', '.join(model.text_fields)}. Leave it out."
         )
-
-
-@contextlib.contextmanager
-def without_tables(vectors: TokenVectors) -> Iterator[None]:
-    """What is traced within the context looks up words with core operations.
-
-    A SavedModel so needs no table that a loader must fill. As with `StringLookup`, word
-    i has the id i + 1, and other words 0.
-    """
-    if not vectors.words:
-        yield
-        return
-    table = vectors.word_ids
-    ids = range(1, len(vectors.words) + 1)
-    vectors.word_ids = StringSearch(  # pyright: ignore[reportAttributeAccessIssue]
-        vectors.words, ids, unknown=0
-    )
+    new_version(Path(output), version)
+    root, vectors = tf.train.Checkpoint(), model.token_vectors
+    root.variables = [weight.value for weight in model.weights]
+    table = None
+    if vectors.words:
+        table = vectors.word_ids
+        # A SavedModel so needs no table that a loader must fill. As with
+        # `StringLookup`, word i has the id i + 1, and other words 0.
+        ids = range(1, len(vectors.words) + 1)
+        vectors.word_ids = StringSearch(  # pyright: ignore[reportAttributeAccessIssue]
+            vectors.words, ids, unknown=0
+        )
     try:
-        yield
+        split = splitter(tokenizer, normalization)
+        signatures = task_signatures(model, split, input_name)
     finally:
-        vectors.word_ids = table
+        if table is not None:
+            vectors.word_ids = table
+    splits = WORDS if finds_words else tokenizer
+    metadata = {
+        "task_model": name,
+        **describe(vectors.elmo, signatures, splits, normalization),
+    }
+    for key in ("tags", "labels"):
+        if hasattr(model, key):
+            metadata[key] = list(getattr(model, key))
+    return write_version(output, version, root, signatures, metadata, warmup=warmup)
 
 
 def task_signatures(
