@@ -18,7 +18,9 @@ RAY = Parameter(group="With Ray")
 
 
 def _parse_shard(_, tokens):
-    index, count = tokens[0].value.split("/")
+    index, _, count = tokens[0].value.partition("/")
+    if not (index.isdecimal() and count.isdecimal()):
+        raise ValueError(f"Must be I/N, such as 1/8. Received: {tokens[0].value}")
     return int(index), int(count)
 
 
