@@ -78,8 +78,8 @@ class RestServer:
         add("GET", MODEL, self._status, name="status")
         add("GET", f"{MODEL}/metadata", self._metadata, name="metadata")
         add("POST", f"{MODEL}:predict", self._predict, name="predict")
-        add("POST", f"{MODEL}:classify", self._unimplemented, name="classify")
-        add("POST", f"{MODEL}:regress", self._unimplemented, name="regress")
+        others = f"{MODEL}:{{method:classify|regress}}"
+        add("POST", others, self._unimplemented, name="others")
         if self._config.rest_cors:
             add("OPTIONS", "/v1/{path:.*}", self._options, name="options")
         add("*", "/{path:.*}", self._malformed, name="malformed")

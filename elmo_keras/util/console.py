@@ -3,7 +3,7 @@
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elmo_keras.util.command import print_anything, run
@@ -55,12 +55,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(program, lambda: _call(program, arguments), interrupted)
 
 
-def load(name: str) -> Callable[..., int | None]:
-    """The function of a command."""
-    module, _, function = COMMANDS[name][0].partition(":")
-    return getattr(importlib.import_module(f"elmo_keras.{module}"), function)
-
-
 def make_app(*, lists: bool = False) -> "App":
     """The parser of all commands; `lists` is for the help that names all of them."""
     from cyclopts import App, Parameter
@@ -86,7 +80,8 @@ def _call(program, arguments):
     from cyclopts import CycloptsError
 
     if arguments[:1] and arguments[0] in COMMANDS:
-        load(arguments[0])  # so that a missing package is named
+        module = COMMANDS[arguments[0]][0].partition(":")[0]
+        importlib.import_module(f"elmo_keras.{module}")  # names a missing package
     app = make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))
     try:
         return app(arguments)

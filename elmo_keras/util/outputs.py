@@ -28,7 +28,9 @@ def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 
 def _check_pair(output, read):
     written, real = Path(os.path.realpath(output)), Path(os.path.realpath(read))
-    if written == real or _is_same_file(output, read):
+    both = os.path.exists(output) and os.path.exists(read)
+    same_file = both and os.path.samefile(output, read)
+    if written == real or same_file:
         same = "" if str(output) == str(read) else f"; it is the same file as {read}"
         problem = f"is an input{same}"
     elif real in written.parents:
@@ -38,13 +40,6 @@ def _check_pair(output, read):
     else:
         return
     raise ValueError(f"The output {output} {problem}. Give another output.")
-
-
-def _is_same_file(one, other):
-    try:
-        return os.path.samefile(one, other)
-    except OSError:  # one of them is missing
-        return False
 
 
 def check_file(path: Path) -> None:
