@@ -18,6 +18,7 @@ from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.token_batches import (
     dense_tokens,
     kind_and_rank,
@@ -227,7 +228,9 @@ class Elmo(keras.layers.Layer):
 
     def __call__(self, inputs, *args, **kwargs):
         check_process()
-        return super().__call__(self._checked(inputs), *args, **kwargs)
+        inputs = self._checked(inputs)
+        warn_of_replicas(inputs)
+        return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=False):
         layers, mask = self._bilm_layers(inputs, training)

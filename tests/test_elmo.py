@@ -322,3 +322,12 @@ def test_ids_have_the_vectors_of_their_tokens(dictionary_elmo):
     assert not np.any(dictionary_elmo(ids)[1, 2:])
     with pytest.raises(ValueError, match="rows of .*`max_characters_per_token`"):
         dictionary_elmo(ids[..., :-1])
+
+
+@pytest.mark.parametrize("trained", ["call", "layer"])
+def test_what_is_trained_has_gradients(config, trained):
+    elmo = elmo_layer(config, trainable_bilm=trained == "layer")
+    with tf.GradientTape() as tape:
+        score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)
+    weights = elmo.trainable_weights
+    assert all(gradient is not None for gradient in tape.gradient(score, weights))

@@ -1,5 +1,8 @@
 """String batches on several devices of a machine."""
 
+import warnings
+
+import keras
 import tensorflow as tf
 
 _MEAN = tf.distribute.ReduceOp.MEAN, "MEAN", "mean"
@@ -54,3 +57,22 @@ def _have_a_mean(values):
         and v.shape.is_compatible_with(values[0].shape)
         for v in values
     )
+
+
+def warn_of_replicas(inputs) -> None:
+    """Warns if a model is made of string inputs that `fit` can't divide among replicas."""
+    if not keras.utils.is_keras_tensor(inputs) or inputs.dtype != "string":
+        return
+    strategy = tf.distribute.get_strategy()
+    if (
+        isinstance(strategy, tf.distribute.MirroredStrategy)
+        and not isinstance(strategy, MirroredStrategy)
+        and strategy.num_replicas_in_sync > 1
+    ):
+        warnings.warn(
+            "`fit` and `evaluate` of this model will fail on strings (AddN), which "
+            "they average over the replicas. Make the strategy with "
+            "`elmo_keras.MirroredStrategy`, or pass `elmo_keras.character_ids` of the "
+            "tokens.",
+            stacklevel=3,
+        )

@@ -1,5 +1,6 @@
 """Semantic search with an index of faiss."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -189,3 +190,15 @@ def test_arguments_that_do_not_fit_are_refused(model, text, error_of, monkeypatc
     assert "should be a file" in error("--index", "Flat")
     monkeypatch.setitem(sys.modules, "faiss", None)
     assert "pip install 'elmo-keras[index]'" in error("--index", "SQ8")
+
+
+def test_the_metadata_do_not_grow_with_the_number_of_files(vectors, find):
+    file, sizes = vectors.with_name("vectors.Flat.faiss.json"), []
+    for n in (1, 60):
+        for i in range(n):
+            name = f"{'a' * 200}-{i}.parquet"
+            if not (vectors / name).exists():
+                os.link(vectors / "b.parquet", vectors / name)
+        find(vectors, QUERY, "--index", "Flat", "--overwrite")
+        sizes.append(file.stat().st_size)
+    assert sizes[1] < sizes[0] + 30

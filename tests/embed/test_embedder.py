@@ -54,6 +54,11 @@ def test_the_default_is_the_mix_of_the_model_or_else_the_average(elmo, all_layer
     assert_all_close(mixed, [2 * h[1] for h in layers])
 
 
+def test_a_layer_is_not_taken_for_weights(elmo):
+    with pytest.raises(TypeError, match="positional argument"):
+        Embedder("en", "top")
+
+
 def test_its_representation_names_the_model_and_the_choice(means, model_directory):
     path = str(model_directory)
     assert (

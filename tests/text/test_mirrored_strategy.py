@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig, MirroredStrategy
+from elmo_keras import Elmo, ElmoConfig, MirroredStrategy, character_ids
 from tests.support.replicas import check_like_one_replica, fitted
 
 CONFIG = ElmoConfig.preset("test")
@@ -24,8 +24,8 @@ def plain_strategy():
     )
 
 
-def of_strings(functional=True):
-    entry = keras.Input((None,), dtype="string")
+def of_strings(functional=True, entry=((None,), "string")):
+    entry = keras.Input(entry[0], dtype=entry[1])
     layers = [Elmo(CONFIG, l2=0.01), keras.layers.Dense(3, activation="softmax")]
     if functional:
         model = keras.Model(entry, layers[1](layers[0](entry)))
@@ -34,6 +34,10 @@ def of_strings(functional=True):
     loss = "sparse_categorical_crossentropy"
     model.compile(keras.optimizers.SGD(0.1), loss, weighted_metrics=["accuracy"])
     return model
+
+
+def of_characters():
+    return of_strings(entry=((None, 9), "int32"))
 
 
 @pytest.mark.slow  # Keras traces fit, evaluate and predict for each strategy
@@ -47,6 +51,26 @@ def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs, capsys, functi
     worst = check_like_one_replica(two, one, before, STRINGS)
     with capsys.disabled():
         print(f"\nfit with strings, two replicas against one: {worst:.1e}")
+
+
+@pytest.mark.slow  # the same
+def test_two_replicas_of_any_strategy_fit_character_ids(unoptimized_graphs):
+    characters = STRINGS.map(lambda tokens, tags: (character_ids(tokens, CONFIG), tags))
+    one, before = fitted(ONE_DEVICE, of_strings, STRINGS)
+    two, _ = fitted(plain_strategy(), of_characters, characters)
+    one_of_characters = fitted(ONE_DEVICE, of_characters, characters)[0]
+    check_like_one_replica(two, one_of_characters, before, characters)
+    for a, b in zip(two.get_weights(), one.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, atol=1.2e-7)
+
+
+def test_a_model_of_strings_is_warned_of_other_strategies():
+    with plain_strategy().scope():
+        with pytest.warns(UserWarning, match="AddN.* `elmo_keras.MirroredStrategy`"):
+            model = of_strings()
+        of_characters()  # no warning
+    with pytest.raises(tf.errors.InvalidArgumentError, match="AddN"):
+        model.fit(STRINGS, shuffle=False, verbose=0)
 
 
 def values(strategy, *tensors):

@@ -72,6 +72,11 @@ def test_every_epoch_ends_with_an_evaluation(reused, tmp_path):
     assert ends == [n_predictions, 2 * n_predictions]
 
 
+def test_a_perplexity_that_is_not_finite_ends_training(reused, tmp_path):
+    with pytest.raises(FloatingPointError, match="no longer finite. Start again"):
+        trained(reused, tmp_path, Limits(epochs=2), [(float("inf"), 3.0)])
+
+
 @pytest.fixture
 def monitor(tmp_path, clock, monkeypatch):
     """The monitor of a run that is in its second epoch."""

@@ -185,3 +185,18 @@ def test_all_words_but_one_can_be_drawn(size):
     negatives = draw_negatives(np.random.default_rng(0), size - 1, size)
     assert len(set(negatives.ids)) == size - 1 and max(negatives.ids) < size
     assert np.isfinite(negatives.log_expected_counts(np.arange(size))).all()
+
+
+def test_the_expected_counts_are_those_of_tensorflow():
+    # Half of the words, so that some are always drawn twice: without that
+    # TensorFlow gives the counts with repetitions.
+    n, ids, rng = SIZE // 2, tf.range(SIZE, dtype=tf.int64)[None], np.random
+    theirs = [
+        tf.random.log_uniform_candidate_sampler(ids, SIZE, n, True, SIZE, seed=s)
+        for s in range(100)
+    ]
+    theirs = np.mean([s.true_expected_count[0] for s in theirs], axis=0)
+    drawn = [draw_negatives(rng.default_rng(s), n, SIZE) for s in range(1000)]
+    ours = np.mean([np.exp(d.log_expected_counts(ids[0].numpy())) for d in drawn], 0)
+    # The number of draws varies by 15 %, so the mean of 100 by 1.5 %.
+    np.testing.assert_allclose(ours, theirs, rtol=0.07)
