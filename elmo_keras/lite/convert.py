@@ -1,5 +1,6 @@
 """From an `Elmo` layer to a `.tflite` file: words to vectors, and steps of the LSTMs."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,12 +36,21 @@ class LstmLayer(NamedTuple):
 
 
 def convert(
-    elmo: Elmo, path: Path, arithmetic: str = "int8", *, mix: ScalarMix | None = None
+    elmo: Elmo,
+    path: Path,
+    arithmetic: str = "int8",
+    *,
+    mix: ScalarMix | None = None,
+    steps: Mapping[int, Sequence[int]] = STEPS,
+    words: Sequence[int] = WORDS,
+    characters: Sequence[int] = CHARACTERS,
 ) -> None:
     """Writes the biLM and a mix, by default the first, of an `Elmo` layer as a `.tflite` file.
 
     With `"int8"` weights have a scale for each output, and inputs of matrix products are
-    quantised row by row, when they are known.
+    quantised row by row, when they are known. `steps` are those of LSTM blocks by the number
+    of their rows, the longest first; `words` and `characters` the sizes of token graphs,
+    where words of the model's maximum of characters always have one.
     """
     if arithmetic not in ARITHMETICS:
         raise ValueError(
@@ -52,19 +62,20 @@ def convert(
     for direction in (bilm.lstm.forward, bilm.lstm.backward):
         layers = [_lstm_layer(config, lstm, int8) for lstm in direction.lstms]
         models[direction.name] = model = Model()
-        for rows, steps in ((r, s) for r, counts in STEPS.items() for s in counts):
+        for rows, count in ((r, n) for r, counts in steps.items() for n in counts):
             graph = Graph(model)
-            _lstm_graph(graph, config, layers, rows, steps)
-            model.add(f"r{rows}_{steps}", graph)
-    characters = _characters(config)
-    models["tokens"] = _token_model(config, bilm.token_representation, int8, characters)
+            _lstm_graph(graph, config, layers, rows, count)
+            model.add(f"r{rows}_{count}", graph)
+    characters = _characters(config, characters)
+    cnn = bilm.token_representation
+    models["tokens"] = _token_model(config, cnn, int8, words, characters)
     metadata = {
         "config": config.to_dict(),
         "arithmetic": arithmetic,
         "model": model_digest(elmo),
         "mix": (mix or elmo.mixes[0]).values(),
-        "steps": STEPS,
-        "words": WORDS,
+        "steps": steps,
+        "words": words,
         "characters": characters,
     }
     graphs = {k: np.frombuffer(m.to_bytes(), np.uint8) for k, m in models.items()}
@@ -124,16 +135,16 @@ def _step(graph, config, gates, c, layer):
     return graph.clip(graph.dense(hidden, layer.projection_kernel), config.proj_clip), c
 
 
-def _characters(config):
+def _characters(config, sizes):
     """Counts of characters that words are padded to; 0 for words without."""
     if not config.has_characters:
         return (0,)
     longest = config.max_characters_per_token
     widest = max(width for width, _ in config.filters)
-    return *(c for c in CHARACTERS if widest <= c < longest), longest
+    return *(c for c in sizes if widest <= c < longest), longest
 
 
-def _token_model(config, cnn, int8, characters):
+def _token_model(config, cnn, int8, words, characters):
     """Graphs that give the context-independent vectors `y` (words, dim).
 
     Inputs: `characters`, the vectors (words, characters, 1, dim) of a word's characters,
@@ -155,7 +166,7 @@ def _token_model(config, cnn, int8, characters):
         bias = _numpy(cnn.projection.bias)
         projection = _matrix(_numpy(cnn.projection.kernel), int8), bias
     model = Model()
-    for rows in WORDS:
+    for rows in words:
         for count in characters:
             graph = Graph(model)
             parts = []
