@@ -91,12 +91,9 @@ DEFAULTS = Choices()
 OF_MIX = "layers", "mix", "gamma", "layer_norm"
 OF_LANGUAGE_MODEL = "trainable", "dtype", "as_dict"
 OF_TRAINING = "dropout", "l2"
-OF_SAVED_MODEL = (
-    *("version", "archive", "serving_files", "no_warmup"),
-    *("tokenizer", "normalization", "input_name"),
-    *OF_LANGUAGE_MODEL,
-    *OF_TRAINING,
-)
+OF_TEXTS = "tokenizer", "normalization", "input_name"
+OF_VERSION = "version", "archive", "serving_files", "no_warmup"
+OF_SAVED_MODEL = *OF_VERSION, *OF_TEXTS, *OF_LANGUAGE_MODEL, *OF_TRAINING
 UNUSED = {
     "saved_model": ("arithmetic",),
     "litert": OF_SAVED_MODEL,
@@ -145,11 +142,8 @@ def export(
     is_keras_model = Path(source).suffix == ".keras"
     choices.refuse(UNUSED[format], f"--format {format}")
     if is_keras_model:
-        unused, what = (
-            (*OF_MIX, *OF_TRAINING),
-            "a .keras MODEL, whose layer has its own",
-        )
-        choices.refuse(unused, what)
+        what = "a .keras MODEL, whose layer has its own"
+        choices.refuse([*OF_MIX, *OF_TRAINING], what)
     else:
         choices.refuse(["layer"], "a MODEL that is no .keras file")
     paths = [path for path in (model, options, weights) if path]
@@ -252,9 +246,8 @@ def write_saved_model(
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
     print(f"The export is in {folder}")
-    for name, signature in version_directory.read_metadata(folder)[
-        "signatures"
-    ].items():
+    metadata = version_directory.read_metadata(folder)
+    for name, signature in metadata["signatures"].items():
         if name != "serving_default":
             inputs, outputs = signature["inputs"], signature["outputs"]
             print(f"`{name}`: {', '.join(inputs)} → {', '.join(outputs)}")

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Elmo
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import read_options
 from elmo_keras.elmo import model_digest
 from elmo_keras.export.saved_model import make_saved_model
@@ -78,10 +79,9 @@ def export_elmo(
         ImportError: an optional package is needed and not installed.
         ValueError: an argument is out of range, or the layer has no such mix.
     """
-    if trainable not in ("nothing", "mix", "all"):
-        raise ValueError(
-            f"`trainable` should be 'nothing', 'mix' or 'all'. Received: {trainable!r}"
-        )
+    check_choices(("nothing", "mix", "all"), trainable=trainable)
+    check_choices(("float32", "bfloat16"), dtype=dtype)
+    check_choices(("sentences", "text"), input_name=input_name)
     if not 0 <= representation < len(elmo.mixes):
         raise ValueError(
             f"`representation` should be below {len(elmo.mixes)}, the layer's number of "

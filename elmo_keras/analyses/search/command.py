@@ -109,10 +109,8 @@ def search(
         if index is None:
             searched = ExactIndex(rows[:], center)
         else:
-            path, fingerprint = (
-                index_file(vectors, index, center),
-                sentences.fingerprint(),
-            )
+            path = index_file(vectors, index, center)
+            fingerprint = sentences.fingerprint()
             faiss_index.make_index(
                 rows, path, index, fingerprint, center=center, overwrite=overwrite
             )
