@@ -6,6 +6,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.token_batches import (
     dense_tokens,
     kind_and_rank,
@@ -88,6 +89,7 @@ class ExportedElmo(keras.layers.Layer):
                 "time), or a dict of `tokens` and `sequence_len`. "
                 f"Received: {received(strings, declared='()')}"
             )
+        warn_of_replicas(strings)
         if is_dict:
             strings = {"tokens": strings, LENGTHS: inputs[LENGTHS]}
         return super().__call__(strings, *args, **kwargs)

@@ -20,20 +20,20 @@ def read_squad(path: str | Path) -> list[dict]:
     `span`, its first and last token, and the `ending`, the characters of its last token
     after it, or None; `n_misplaced`, the number of answers that are not.
     """
-    examples, place = [], "data"
+    examples, key = [], "data"
     content = read_json(path)
     try:
         for i, article in enumerate(content["data"]):
             for j, paragraph in enumerate(article["paragraphs"]):
-                place = f"data[{i}].paragraphs[{j}]"
+                key = f"data[{i}].paragraphs[{j}]"
                 text = _check_text(paragraph["context"])
                 offsets = offset_tokens(text)
                 for k, question in enumerate(paragraph["qas"]):
-                    place = f"data[{i}].paragraphs[{j}].qas[{k}]"
+                    key = f"data[{i}].paragraphs[{j}].qas[{k}]"
                     examples.append(_example(text, offsets, question))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reason = str(error) if isinstance(error, ValueError) else repr(error)
-        raise ValueError(f"{path}: {place} is not as in SQuAD: {reason}") from None
+        raise ValueError(f"{path}: {key} is not as in SQuAD: {reason}") from None
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
     problem = misplaced_answers(examples)
