@@ -27,6 +27,10 @@ def text_files(patterns: Iterable[str]) -> list[Path]:
         if Path(pattern).exists():  # a file name may hold `*` or `[`
             paths = [Path(pattern)]
         paths = [path for path in paths if not path.is_dir()]
+        if not paths and Path(pattern).is_dir():
+            raise IsADirectoryError(
+                f"{pattern} is a folder. Give its files, such as {pattern}/*.txt"
+            )
         if not paths:
             raise FileNotFoundError(f"No file matches {pattern}.")
         files.extend(paths)

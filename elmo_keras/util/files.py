@@ -1,5 +1,6 @@
 """Files and folders that are written whole, by one process, for one run."""
 
+import codecs
 import contextlib
 import importlib.metadata
 import os
@@ -29,11 +30,12 @@ def check_same_run(
 
 
 def whole_file(path: str | Path, most: int) -> bytes:
+    """The content of a text file, without a byte order mark."""
     with Path(path).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
         raise ValueError(f"{path} should have at most {most:,} bytes.")
-    return content
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def file_stamp(path: Path) -> dict[str, Any]:

@@ -515,3 +515,21 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
     predictions = [np.array([0.1, 0.9])] * 2
     scores = scores_of(task_of(Classification), classifier, made, predictions)
     assert scores == {"accuracy": 0.5}
+
+
+def test_no_texts_have_no_answers_and_lists_have_equal_lengths():
+    classifier = TextClassifier(token_vectors(), ["a", "b"], units=2)
+    judge = ESIM(token_vectors(), ["a", "b"], 2)
+    similarity = SimilarityModel(token_vectors(), 2)
+    tagger = Tagger(token_vectors(), ["B-V", "O"], 2, predicate_dim=2)
+    for model in classifier, judge, similarity, tagger:
+        model.run_eagerly = True
+    answers = classifier.classify([]), judge.judge([], []), tagger.tag([], [])
+    assert (*answers, similarity.similarity([], [])) == ([], [], [], [])
+    with pytest.raises(ValueError, match="`premise` and `hypothesis` .*: 1 and 2"):
+        judge.judge([["a"]], [["a"], ["b"]])
+    for predicates in ([5], [-1], [0, 0], None):
+        with pytest.raises(ValueError, match=r"`predicates` should .*: below \[1\]"):
+            tagger.tag([["a"]], predicates)
+    with pytest.raises(ValueError, match="Leave them out"):
+        Tagger(token_vectors(), ["O"], 2).tag([["a"]], [0])

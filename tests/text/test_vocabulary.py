@@ -46,7 +46,8 @@ def test_a_file_round_trip_keeps_every_word(tmp_path):
     vocabulary = Vocabulary.count([*SENTENCES, ["d\u2028e", "\u00a0"]])
     vocabulary.save(path)
     assert Vocabulary.load(path).words == vocabulary.words
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
+    lines = path.read_bytes().replace(b"\n", b"\r\n").removesuffix(b"\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + lines)  # a byte order mark
     assert Vocabulary.load(path).words == vocabulary.words
 
 

@@ -71,6 +71,14 @@ class TaskModel(keras.Model):
 
     def predict_texts(self, *texts: Sequence[Sequence[str]]) -> Any:
         """`predict` for lists of tokens, in the order of `text_fields`."""
+        lengths = [len(sentences) for sentences in texts]
+        if len(set(lengths)) > 1:
+            raise ValueError(
+                f"`{'` and `'.join(self.text_fields)}` should have equal lengths. "
+                f"Received: {' and '.join(map(str, lengths))}"
+            )
+        if not lengths[0]:  # for which Keras' `predict` fails
+            return self.predict_texts(*[[[""]] for _ in texts])[:0]
         fields = zip(self.text_fields, map(padded_tokens, texts), strict=True)
         return self.predict(dict(fields), verbose=0)  # pyright: ignore[reportArgumentType]
 

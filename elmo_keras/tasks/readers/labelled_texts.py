@@ -139,7 +139,10 @@ def read_snli(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
     values = ((number, parse_json(path, number, line)) for number, line in lines)
     rows = _object_rows(path, values, _SNLI_FIELDS)
     pairs = _read_pairs(path, rows, split)
-    return [pair for pair in pairs if pair["label"] != "-"]
+    labelled = [pair for pair in pairs if pair["label"] != "-"]
+    if pairs and not labelled:
+        raise ValueError(f"{path} should have pairs with a label other than `-`.")
+    return labelled
 
 
 def read_klue_nli(path: str | Path, split: Tokenizer | None = None) -> list[dict]:

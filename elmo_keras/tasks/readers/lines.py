@@ -14,10 +14,18 @@ SPACES = " \t"  # what separates columns; a word may hold other white space
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, plain or gzipped, without line ends, numbered from 1."""
+    """The lines of a UTF-8 file, plain or gzipped, without line ends, numbered from 1.
+
+    Lines of spaces and tabs at the end of the file are left out.
+    """
+    empty = []
     with Path(path).open("rb") as file:
-        for number, line in enumerate(lines_of(file, path), 1):
-            yield number, line.decode().rstrip("\r\n")
+        for number, content in enumerate(lines_of(file, path), 1):
+            line = content.decode().rstrip("\r\n")
+            empty.append((number, line))
+            if line.strip(SPACES):
+                yield from empty
+                empty.clear()
 
 
 def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:

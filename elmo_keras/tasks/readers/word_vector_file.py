@@ -1,5 +1,6 @@
 """Reads files of word vectors: GloVe, and word2vec as text or binary."""
 
+import codecs
 import collections
 import itertools
 from collections.abc import Container, Iterable, Sequence
@@ -84,7 +85,7 @@ def read_lower_case_vectors(
 
 def _read_start(file):
     """The size of the vectors, and each word with its numbers as text or as bytes."""
-    first = file.readline(MAX_LINE)
+    first = file.readline(MAX_LINE).removeprefix(codecs.BOM_UTF8)
     if problem := OTHER_FORMATS.get(first[:4]):
         raise ValueError(problem)
     lines = iter(lambda: file.readline(MAX_LINE), b"")

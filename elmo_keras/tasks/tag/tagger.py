@@ -148,7 +148,26 @@ class Tagger(TaskModel):
 
         Empty strings at the end of a sentence are padding, and get no tag. `predicates`, for
         models with `predicate_dim`, are the positions of each sentence's predicate.
+
+        Raises:
+            ValueError: a predicate is missing, is not in its sentence, or is not expected.
         """
+        lengths = [len(sentence) for sentence in sentences]
+        positions = predicates if predicates is not None else []
+        if self.predicate_dim and (
+            len(positions) != len(lengths)
+            or not all(0 <= i < n for i, n in zip(positions, lengths))
+        ):
+            raise ValueError(
+                "`predicates` should hold a position for each sentence, from 0 to its "
+                f"number of tokens - 1: below {lengths}. Received: {predicates}"
+            )
+        if predicates is not None and not self.predicate_dim:
+            raise ValueError(
+                "`predicates` are for a tagger with `predicate_dim`. Leave them out."
+            )
+        if not lengths:
+            return []
         tokens = padded_tokens(sentences)
         inputs = {"tokens": tokens}
         if self.predicate_dim:

@@ -183,11 +183,17 @@ READ = [
 
 @pytest.mark.parametrize("read, text, values", READ)
 def test_a_file_becomes_examples(read, text, values, file):
-    path = file(text)
+    # Spaces at the end of a file and a byte order mark are no part of it.
+    path = file(f"\ufeff{text}\n\t\r\n")
     examples = read(path)
     assert [tuple(example.values()) for example in examples] == values
     path.write_bytes(gzip.compress(path.read_bytes()))
     assert read(path) == examples
+
+
+def test_pairs_without_any_agreed_label_are_refused(file):
+    with pytest.raises(ValueError, match="pairs with a label other than `-`"):
+        read_snli(file(SNLI.replace("x", "-")))
 
 
 def test_a_file_without_a_sentence_is_refused(file):
@@ -209,13 +215,13 @@ def tabs(word, coreference="", more=""):
 
 MALFORMED = [
     (read_fasttext, "__label__1 a\nno label\n", 2, "not 'no label'"),
-    (read_fasttext, "__label__1 a\n\n", 2, "not ''"),
+    (read_fasttext, "__label__1 a\n\n__label__1 b\n", 2, "not ''"),
     (read_fasttext, "__label__ a\n", 1, "one __label__… and a text"),
     (read_fasttext, "__label__1 __label__2 a\n", 1, "one __label__… and a text"),
     (read_trees, "(1 a)\n(1 (2 a)\n", 2, "a tree such as"),
     (read_trees, "(1 a) (2 b)\n", 1, "a tree such as"),
     (read_trees, "(1 a))\n", 1, "a tree such as"),
-    (read_trees, "\n", 1, "a tree such as"),
+    (read_trees, "\n(1 a)\n", 1, "a tree such as"),
     (read_nsmc, "", 1, "Missing: document, label"),
     (read_nsmc, "id\tdocument\n", 1, "Missing: label"),
     (read_nsmc, f"{TABLE}a\t1\nb\n", 3, "2 fields separated by tabs .*, not 1"),
@@ -225,7 +231,7 @@ MALFORMED = [
     (goemotions, "a\t1,3\tid\n", 1, r"labels from 0 to 2 .*, not \['1', '3'\]"),
     (goemotions, "a\t1\tid\na\t\tid\n", 2, "labels from 0 to 2"),
     (goemotions, "a\t-1\tid\n", 1, "labels from 0 to 2"),
-    (read_label_names, "a\n\n", 2, "a new label"),
+    (read_label_names, "a\n\nb\n", 2, "a new label"),
     (read_label_names, "a\nb\na\n", 3, "a new label"),
     (read_tabs, "a\tb\t1\na\tb\n", 2, "3 fields .*, not 2"),
     (read_tabs, "a\tb\t\n", 1, "the label is missing"),

@@ -33,10 +33,12 @@ def binary(between=b"\n"):
         (b"4 3\n" + text().replace(b"\n", b" \n"), True),  # as fastText writes
         (binary(), False),
         (binary(between=b""), False),
+        (b"\xef\xbb\xbf" + text(), True),
+        (b"\xef\xbb\xbf4 3\n" + text(), True),
         (gzip.compress(text()), True),
         (gzip.compress(binary()), False),
     ],
-    ids="glove word2vec fasttext binary unbroken glove.gz binary.gz".split(),
+    ids="glove word2vec fasttext binary unbroken mark mark2 glove.gz binary.gz".split(),
 )
 def test_all_formats_hold_the_same(content, spaces, tmp_path):
     path = tmp_path / "vectors"
