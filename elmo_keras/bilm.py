@@ -80,7 +80,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         self.lstm = BidirectionalLSTM(
             config.n_layers,
             config.units,
-            config.projection_dim,
+            config.projection_dim if config.has_lstm_projection else None,
             cell_clip=config.cell_clip,
             proj_clip=config.proj_clip,
             forget_bias=config.forget_bias,

@@ -46,6 +46,7 @@ _OWN_KEYS = {
     "unicode_normalization": ("elmo_keras", "unicode_normalization"),
     "cut_at": ("elmo_keras", "cut_at"),
     "word_embedding_dim": ("elmo_keras", "word_embedding_dim"),
+    "lstm_projection": ("elmo_keras", "lstm_projection"),
 }
 _KEYS = _PUBLISHED_KEYS | _OWN_KEYS
 
@@ -144,6 +145,8 @@ class ElmoConfig:
             dictionary, `filters` are empty, `n_highway` and `char_embedding_dim` 0.
         word_embedding_dim: size of the vector that each word of the dictionary has
             beside those of its characters, 0 without words.
+        lstm_projection: whether LSTM layers have a projection even if `units` is
+            `projection_dim`; in bilm-tf they have none then, and `proj_clip` no effect.
 
     Raises:
         ValueError: a value is out of range; the message names the field.
@@ -172,6 +175,7 @@ class ElmoConfig:
     cut_at: str = "byte"
     dictionary: TokenDictionary | None = None
     word_embedding_dim: int = 0
+    lstm_projection: bool = False
 
     def __post_init__(self):
         object.__setattr__(self, "filters", _pairs(self.filters))
@@ -186,6 +190,7 @@ class ElmoConfig:
         check_choices(("byte", "character"), cut_at=self.cut_at)
         check_clips(cell_clip=self.cell_clip, proj_clip=self.proj_clip)
         check_choices((True, False), use_skip_connections=self.use_skip_connections)
+        check_choices((True, False), lstm_projection=self.lstm_projection)
         has_words = self.dictionary is not None and self.dictionary.words
         least, most = (1, _MAX_CHARACTERS) if has_words else (0, 0)
         check_counts(least, most, word_embedding_dim=self.word_embedding_dim)
@@ -237,6 +242,12 @@ class ElmoConfig:
         return self.dictionary is not None or self.n_filters != self.projection_dim
 
     @property
+    def has_lstm_projection(self) -> bool:
+        """Whether LSTM layers project their cell's output."""
+        needs_none = self.units == self.projection_dim and self.dictionary is None
+        return self.lstm_projection or not needs_none
+
+    @property
     def forget_bias(self) -> float:
         """Added to the forget gate at run time, unless the stored bias includes it."""
         return 1.0 if self.dictionary is None else 0.0
@@ -279,6 +290,8 @@ class ElmoConfig:
         fields = dataclasses.asdict(self) | {"filters": [list(f) for f in self.filters]}
         if self.dictionary is None:
             del fields["dictionary"], fields["word_embedding_dim"]
+        if not self.lstm_projection:
+            del fields["lstm_projection"]
         return fields
 
     def to_summary(self) -> dict[str, Any]:

@@ -29,8 +29,10 @@ SENTENCES = [
         {"use_skip_connections": False, "n_highway": 2, "activation": "tanh"},
         {"n_layers": 3, "cell_clip": None, "proj_clip": None, "n_highway": 0},
         {"projection_dim": 9, "cell_clip": 0.5, "proj_clip": 0.3},  # no CNN projection
+        {"units": 5, "cell_clip": 0.5, "proj_clip": 0.1},  # no projection in the LSTM
+        {"units": 5, "proj_clip": 0.1, "lstm_projection": True},
     ],
-    ids=["skip", "no_skip", "three_layers", "no_projection"],
+    ids=["skip", "no_skip", "three_layers", "no_projection", "cells", "projected"],
 )
 def test_every_layer_equals_the_oracle(config, changes):
     config = dataclasses.replace(config, **changes)

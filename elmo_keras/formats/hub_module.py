@@ -76,6 +76,7 @@ def _config(variables):
         n_layers=len(shapes(_CELL)),
         n_highway=len(shapes("CNN_high_{}/W_carry")),
         char_embedding_dim=variables["char_embed"].shape[1],
+        lstm_projection=cell[0] == cell[1],
     )
 
 

@@ -19,6 +19,10 @@ from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.util.command import shortened
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
+_OF_PROJECTION = (
+    "In options.json, `elmo_keras: {lstm_projection: true}` says that LSTM layers have "
+    "a projection although `lstm.dim` is `lstm.projection_dim`. "
+)
 _CHECKED_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
 
 
@@ -67,7 +71,8 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
         # Without the forget gate's bias of 1.0, which is added at run time, unless
         # `config.forget_bias` is 0.
         shapes[f"{cell}/B"] = (4 * config.units,)
-        shapes[f"{cell}/W_P_0"] = (config.units, dim)
+        if config.has_lstm_projection:
+            shapes[f"{cell}/W_P_0"] = (config.units, dim)
     return shapes
 
 
@@ -104,7 +109,8 @@ def _variables(bilm):
         for lstm in direction.lstms:
             yield lstm.kernel, BlockedMatrix(lstm.recurrent_kernel)
             yield (lstm.bias,)
-            yield (BlockedMatrix(lstm.projection_kernel),)
+            if lstm.projection_kernel is not None:
+                yield (BlockedMatrix(lstm.projection_kernel),)
 
 
 def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
@@ -137,7 +143,8 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
         names = shortened(sorted(_name_in_file(n, datasets[n]) for n in surplus))
         raise ValueError(
             f"The weights hold {names}, which a biLM of these options doesn't have. "
-            "Check that options and weights belong together."
+            + (_OF_PROJECTION if surplus[0].endswith("W_P_0") else "")
+            + "Check that options and weights belong together."
         )
     check_shapes(shapes, datasets)
 

@@ -47,7 +47,7 @@ class StackedLSTM(keras.layers.Layer):
         self,
         n_layers: int,
         units: int,
-        projection_dim: int,
+        projection_dim: int | None,
         *,
         cell_clip: float | None = 3.0,
         proj_clip: float | None = 3.0,
@@ -93,7 +93,7 @@ class StackedLSTM(keras.layers.Layer):
         dim = input_shape[-1]
         for lstm in self.lstms:
             lstm.build((None, None, dim))
-            dim = self.projection_dim
+            dim = lstm.output_dim
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
@@ -150,8 +150,9 @@ class StackedLSTM(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         batch = input_shape[0]
-        outputs = [(*input_shape[:2], self.projection_dim)] * self.n_layers
-        state = [((batch, self.projection_dim), (batch, self.units))] * self.n_layers
+        dim = self.lstms[0].output_dim
+        outputs = [(*input_shape[:2], dim)] * self.n_layers
+        state = [((batch, dim), (batch, self.units))] * self.n_layers
         return (outputs, state) if self.return_state else outputs
 
     def get_config(self):
@@ -202,7 +203,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         self,
         n_layers: int,
         units: int,
-        projection_dim: int,
+        projection_dim: int | None,
         *,
         cell_clip: float | None = 3.0,
         proj_clip: float | None = 3.0,
@@ -275,7 +276,7 @@ class BidirectionalLSTM(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         _, state = self.forward.compute_output_shape(input_shape)
-        output = (*input_shape[:2], 2 * self.forward.projection_dim)
+        output = (*input_shape[:2], 2 * self.forward.lstms[0].output_dim)
         outputs = [output] * self.forward.n_layers
         return (outputs, (state, state)) if self.return_state else outputs
 

@@ -23,10 +23,11 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
     """
     continuing = tf.cast(continuing, state.cell.dtype)
     weights = weights.plain()
+    flat_weights = [weight for weight in weights if weight is not None]
 
     @tf.custom_gradient
     def run(x, *flat):
-        weights, first = Weights(*flat[:4]), State(*flat[4:])
+        weights, first = Weights(*flat[:-2]), State(*flat[-2:])
         first = State(*(tf.ensure_shape(s, (continuing.shape[1], None)) for s in first))
         last, outputs, gates, cells = _forward(x, continuing, weights, first, clips)
 
@@ -51,18 +52,21 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
                 [x.shape[1], before.shape[1], 1],  # pyright: ignore[reportArgumentType]
                 axis=0,
             )
+            d_projection = []
+            if weights.projection_kernel is not None:
+                d_projection = [tf.matmul(hidden, d_projected, transpose_a=True)]
             return (
                 tf.matmul(d_gates, tf.transpose(weights.kernel)),
                 d_kernel,
                 d_recurrent,
                 tf.cast(d_bias[0], weights.bias.dtype),
-                tf.matmul(hidden, d_projected, transpose_a=True),
+                *d_projection,
                 *d_first,
             )
 
         return (tf.reshape(outputs, [-1, outputs.shape[2]]), *last), gradient
 
-    outputs, *last = run(x, *weights, *state)
+    outputs, *last = run(x, *flat_weights, *state)
     return outputs, tuple(last)
 
 
@@ -78,7 +82,9 @@ def _forward(x, continuing, weights, state, clips):
         gates, cells, hidden = of_step(
             inputs[step], recurrent, weights.bias, state.cell, continuing[step]
         )
-        output = clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
+        if weights.projection_kernel is not None:
+            hidden = tf.matmul(hidden, weights.projection_kernel)
+        output = clip(hidden, clips.output)
         values = output, gates, cells
         arrays = write_all(arrays, (step, step, step + 1), values)
         return step + 1, State(output, cells), arrays
@@ -86,7 +92,8 @@ def _forward(x, continuing, weights, state, clips):
     def array(part, width, length=n_steps):
         return rows_array(part.dtype, length, width, rows=n_rows, read=True)
 
-    units, projection_dim = weights.projection_kernel.shape
+    projection_dim, width = weights.recurrent_kernel.shape
+    units = width // 4
     arrays = (
         array(state.output, projection_dim),
         array(state.cell, 4 * units),
@@ -117,13 +124,14 @@ def _backward(
     n_steps, n_rows, _ = continuing.shape
     of_step = compiled(_step_gradient, bound=bound)
     recurrent_kernel = tf.transpose(weights.recurrent_kernel)
-    projection_kernel = tf.transpose(weights.projection_kernel)
+    projects = weights.projection_kernel is not None
+    projection_kernel = tf.transpose(weights.projection_kernel) if projects else None
 
     def one_step(step, d_state, arrays):
         step -= 1
         d_output = (d_state.output + d_outputs[step]) * unclipped[step]
         d_gates, d_cell, hidden = of_step(
-            tf.matmul(d_output, projection_kernel),
+            tf.matmul(d_output, projection_kernel) if projects else d_output,
             d_state.cell,
             gates.read(step),
             cells.read(step + 1),
@@ -135,7 +143,8 @@ def _backward(
         values = d_output, hidden, d_gates
         return step, State(d_before, d_cell), write_all(arrays, 3 * [step], values)
 
-    units, projection_dim = weights.projection_kernel.shape
+    projection_dim, width = weights.recurrent_kernel.shape
+    units = width // 4
     widths = projection_dim, units, 4 * units
     dtype = d_last.output.dtype
     arrays = tuple(rows_array(dtype, n_steps, width, rows=n_rows) for width in widths)

@@ -4,7 +4,7 @@
     c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
     h' = clip((sigmoid(o) · tanh(c')) P)
 
-Without P, h' is sigmoid(o) · tanh(c').
+Without P, h' is sigmoid(o) · tanh(c'), which TensorFlow's cell doesn't clip.
 
 Reference: Sak et al. 2014; gates and clips in the order of TensorFlow 1's
 `LSTMCell`, which the published weights were trained with.
@@ -27,7 +27,9 @@ class Weights(NamedTuple):
 
     def plain(self):
         kernel, recurrent_kernel, bias, projection_kernel = self
-        return Weights(kernel, plain(recurrent_kernel), bias, plain(projection_kernel))
+        if projection_kernel is not None:
+            projection_kernel = plain(projection_kernel)
+        return Weights(kernel, plain(recurrent_kernel), bias, projection_kernel)
 
 
 class State(NamedTuple):

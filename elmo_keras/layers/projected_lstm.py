@@ -26,12 +26,13 @@ class ProjectedLSTM(keras.layers.Layer):
         c' = clip(sigmoid(f + forget_bias) · c + sigmoid(i) · tanh(j))
         h' = clip((sigmoid(o) · tanh(c')) P)
 
-    Masked positions are not computed: their output is 0, and the state stays as it
-    is.
+    Without a projection h' is sigmoid(o) · tanh(c'), which is not clipped. Masked positions
+    are not computed: their output is 0, and the state stays as it is.
 
     Args:
         units: size of the cell state.
-        projection_dim: size of the output.
+        projection_dim: size of the output; None for that of the cell state, without a
+            projection.
         cell_clip: bound of the absolute cell state, or None.
         proj_clip: bound of the absolute output, or None.
         forget_bias: added to the forget gate at run time. Weights in the published
@@ -64,7 +65,7 @@ class ProjectedLSTM(keras.layers.Layer):
     def __init__(
         self,
         units: int,
-        projection_dim: int,
+        projection_dim: int | None,
         *,
         cell_clip: float | None = 3.0,
         proj_clip: float | None = 3.0,
@@ -73,13 +74,15 @@ class ProjectedLSTM(keras.layers.Layer):
         return_state: bool = False,
         **kwargs,
     ):
-        check_counts(units=units, projection_dim=projection_dim)
+        output_dim = units if projection_dim is None else projection_dim
+        check_counts(units=units, projection_dim=output_dim)
         check_clips(cell_clip=cell_clip, proj_clip=proj_clip)
         check_numbers(-MAX_FLOAT, forget_bias=forget_bias)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.units = units
         self.projection_dim = projection_dim
+        self.output_dim = output_dim
         self.cell_clip = cell_clip
         self.proj_clip = proj_clip
         self.forget_bias = forget_bias
@@ -90,13 +93,17 @@ class ProjectedLSTM(keras.layers.Layer):
         def add(name, initializer, *shape, **kwargs):
             return self.add_weight(shape, initializer, name=name, **kwargs)
 
-        dim, units, width = self.projection_dim, self.units, 4 * self.units
+        dim, units, width = self.output_dim, self.units, 4 * self.units
         self.kernel = add("kernel", initial("glorot_uniform"), input_shape[-1], width)
         shape = block_shape(dim, width)
         self.recurrent_kernel = add("recurrent_kernel", initial(Blocked()), *shape)
         self.bias = add("bias", "zeros", width, autocast=False)
-        shape = block_shape(units, dim)
-        self.projection_kernel = add("projection_kernel", initial(Blocked()), *shape)
+        self.projection_kernel = None
+        if self.projection_dim is not None:
+            shape = block_shape(units, dim)
+            self.projection_kernel = add(
+                "projection_kernel", initial(Blocked()), *shape
+            )
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
@@ -128,12 +135,16 @@ class ProjectedLSTM(keras.layers.Layer):
                 tf.cast(output, self.compute_dtype),
                 tf.cast(cell, cell_dtype(self.compute_dtype)),
             ),
-            Clips(self.cell_clip, self.proj_clip),
+            Clips(
+                self.cell_clip, None if self.projection_dim is None else self.proj_clip
+            ),
         )
 
     def _weights(self):
         kernel, recurrent_kernel, projection_kernel = (
-            tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
+            variable
+            if variable is None
+            else tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
             for variable in (self.kernel, self.recurrent_kernel, self.projection_kernel)
         )
         bias = tf.convert_to_tensor(self.bias)
@@ -145,7 +156,7 @@ class ProjectedLSTM(keras.layers.Layer):
 
     def zero_state(self, batch_size):
         return (
-            tf.zeros((batch_size, self.projection_dim), self.compute_dtype),
+            tf.zeros((batch_size, self.output_dim), self.compute_dtype),
             tf.zeros((batch_size, self.units), cell_dtype(self.compute_dtype)),
         )
 
@@ -153,8 +164,8 @@ class ProjectedLSTM(keras.layers.Layer):
         return (mask, None) if self.return_state else mask
 
     def compute_output_shape(self, input_shape):
-        output = (*input_shape[:2], self.projection_dim)
-        state = (input_shape[0], self.projection_dim), (input_shape[0], self.units)
+        output = (*input_shape[:2], self.output_dim)
+        state = (input_shape[0], self.output_dim), (input_shape[0], self.units)
         return (output, state) if self.return_state else output
 
     def get_config(self):

@@ -32,7 +32,7 @@ class LstmLayer(NamedTuple):
     kernel: Matrix  # (4 · units, in)
     recurrent_kernel: Matrix  # (4 · units, projection)
     bias: np.ndarray  # float32 (4 · units), with the forget gate's
-    projection_kernel: Matrix  # (projection, units)
+    projection_kernel: Matrix | None  # (projection, units)
 
 
 def convert(
@@ -86,13 +86,13 @@ def convert(
 
 def _lstm_layer(config, lstm, int8):
     bias = _numpy(lstm.bias).astype(np.float32)
-    units = len(bias) // 4
+    units, projection = len(bias) // 4, lstm.projection_kernel
     bias[2 * units : 3 * units] += config.forget_bias
     return LstmLayer(
         _matrix(_numpy(lstm.kernel), int8),
         _matrix(_numpy(plain(lstm.recurrent_kernel)), int8),
         bias,
-        _matrix(_numpy(plain(lstm.projection_kernel)), int8),
+        None if projection is None else _matrix(_numpy(plain(projection)), int8),
     )
 
 
@@ -132,6 +132,8 @@ def _step(graph, config, gates, c, layer):
     new = graph.multiply(graph.sigmoid(i), graph.tanh(j))
     c = graph.clip(graph.add(kept, new), config.cell_clip)
     hidden = graph.multiply(graph.sigmoid(o), graph.tanh(c))
+    if layer.projection_kernel is None:
+        return hidden, c
     return graph.clip(graph.dense(hidden, layer.projection_kernel), config.proj_clip), c
 
 

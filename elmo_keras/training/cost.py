@@ -100,7 +100,7 @@ def _activations(config, tokens, words, length):
 def _flops(config, tokens, words, length, scored):
     """Operations of a forward pass, plus twice as many for the gradient."""
     units, dim = config.units, config.projection_dim
-    cell = 2 * (2 * dim) * 4 * units + 2 * units * dim
+    cell = 2 * (2 * dim) * 4 * units + 2 * units * dim * config.has_lstm_projection
     lstm = 2 * config.n_layers * tokens * cell
     convolutions = sum(w * n for w, n in config.filters) * config.char_embedding_dim
     highway = 2 * config.n_highway * config.n_filters**2

@@ -36,6 +36,22 @@ def test_the_file_has_the_published_names_and_shapes(directory):
     assert found == expected
 
 
+def test_options_say_whether_equal_sizes_have_a_projection(config, tmp_path):
+    config = dataclasses.replace(config, units=config.projection_dim)
+    for projects in (False, True):
+        bilm = random_bilm(dataclasses.replace(config, lstm_projection=projects))
+        save_model(tmp_path, bilm)
+        names = published_weights(bilm)
+        assert any(name.endswith("W_P_0") for name in names) == projects
+        loaded = load_bilm(tmp_path)
+        for a, b in zip(loaded.get_weights(), bilm.get_weights(), strict=True):
+            np.testing.assert_array_equal(a, b)
+    path = tmp_path / "options.json"  # as of versions that did not have the key
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"elmo_keras": {}}))
+    with pytest.raises(ValueError, match="W_P_0.*elmo_keras: {lstm_projection: true}"):
+        load_bilm(tmp_path)
+
+
 def test_a_projection_that_would_keep_the_size_is_the_identity(config, tmp_path):
     config = dataclasses.replace(config, projection_dim=9)
     bilm = random_bilm(config)

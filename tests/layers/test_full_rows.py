@@ -10,6 +10,7 @@ from elmo_keras.layers import ProjectedLSTM, StackedLSTM
 from tests.support.models import assert_all_close, built, with_gradients
 
 ROWS, TIME, DIM, UNITS, PROJECTION = 5, 6, 3, 4, 2
+SHAPES = (ROWS, TIME, DIM), (ROWS, PROJECTION), (ROWS, UNITS)
 PATTERNS = {
     "none": np.zeros((ROWS, TIME), bool),
     "all": np.ones((ROWS, TIME), bool),
@@ -18,25 +19,28 @@ PATTERNS = {
 CLIPS = [(None, None), (0.3, 0.1)]  # that are reached
 
 
-def layer_of(cell_clip, proj_clip, dtype="float32"):
+def layer_of(cell_clip, proj_clip, dtype="float32", projection_dim=PROJECTION):
     clips = {"cell_clip": cell_clip, "proj_clip": proj_clip}
-    lstm = ProjectedLSTM(UNITS, PROJECTION, **clips, return_state=True, dtype=dtype)
+    lstm = ProjectedLSTM(UNITS, projection_dim, **clips, return_state=True, dtype=dtype)
     return built(lstm, DIM)
 
 
 @pytest.fixture(scope="module")
 def rows():
     """Inputs of rows and the state that they continue from."""
+    return random_rows(SHAPES)
+
+
+def random_rows(shapes):
     rng = np.random.default_rng(0)
-    sizes = (ROWS, TIME, DIM), (ROWS, PROJECTION), (ROWS, UNITS)
-    return [tf.constant(rng.normal(size=size), tf.float32) for size in sizes]
+    return [tf.constant(rng.normal(size=shape), tf.float32) for shape in shapes]
 
 
 def at_once(lstm, x, state, from_zero):
     continuing = tf.constant(1.0 - from_zero.T[..., None], tf.float32)
     tokens = tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, DIM])
     outputs, state = lstm.call_rows(tokens, continuing, state)
-    outputs = tf.reshape(outputs, [TIME, ROWS, PROJECTION])
+    outputs = tf.reshape(outputs, [TIME, ROWS, lstm.output_dim])
     return tf.transpose(outputs, [1, 0, 2]), state
 
 
@@ -65,6 +69,17 @@ def test_outputs_state_and_gradients_are_those_of_single_tokens(rows, pattern, c
         assert len(gradients) == 3 + 4
         assert 0 < np.mean(np.abs(cells) == clips[0]) < 1
         assert 0 < np.mean(np.abs(outputs) == np.float32(clips[1])) < 1
+
+
+def test_without_a_projection_outputs_are_not_clipped():
+    lstm = layer_of(0.3, 0.1, projection_dim=None)
+    x, *state = rows = random_rows([*SHAPES[:1], *2 * SHAPES[2:]])
+    watched = [*rows, *(w.value for w in lstm.trainable_weights)]
+    runs = [(read, PATTERNS["some"]) for read in (at_once, one_by_one)]
+    runs = [partial(read, lstm, x, state, pattern) for read, pattern in runs]
+    actual, expected = (with_gradients(run, watched) for run in runs)
+    assert_all_close(actual, expected, atol=3e-6)
+    assert len(actual) == 3 + 3 + 3 and np.abs(actual[0]).max() > 0.1
 
 
 def test_half_precision_is_close_and_keeps_the_cell_state_in_float32(rows):

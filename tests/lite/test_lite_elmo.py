@@ -32,6 +32,9 @@ CONFIGS = {
     "no projection, no highway": dataclasses.replace(
         TEST, projection_dim=TEST.n_filters, n_highway=0
     ),
+    "LSTM layers without a projection": dataclasses.replace(
+        TEST, units=TEST.projection_dim, proj_clip=0.1
+    ),
     "three highways, cut at characters, NFC": dataclasses.replace(
         TEST, n_highway=3, cut_at="character", unicode_normalization="NFC"
     ),

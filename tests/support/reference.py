@@ -69,6 +69,8 @@ def lstm_step(x, state, cell_weights, config):
     cell = sigmoid(f + 1) * cell + sigmoid(i) * np.tanh(j)
     cell = clip(cell, config.cell_clip)
     hidden = sigmoid(o) * np.tanh(cell)
+    if "W_P_0" not in cell_weights:  # and nothing is clipped
+        return hidden, cell
     return clip(hidden @ cell_weights["W_P_0"], config.proj_clip), cell
 
 
@@ -78,8 +80,10 @@ def direction_layers(vectors, weights, config, *, direction, state=None):
     state = list(state or [zeros] * config.n_layers)
     layers = []
     for j in range(config.n_layers):
-        name = f"RNN_{direction}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
-        cell_weights = {k: weights[f"{name}/{k}"] for k in ("W_0", "B", "W_P_0")}
+        name = f"RNN_{direction}/RNN/MultiRNNCell/Cell{j}/LSTMCell/"
+        cell_weights = {
+            k.removeprefix(name): v for k, v in weights.items() if k.startswith(name)
+        }
         outputs = []
         for x in vectors:
             state[j] = lstm_step(x, state[j], cell_weights, config)
