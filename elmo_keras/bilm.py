@@ -232,6 +232,7 @@ def _token_representation(config, dtype):
         n_characters=config.dictionary.n_characters,
         n_words=config.dictionary.n_words,
         word_dim=config.word_embedding_dim,
+        has_projection=config.has_projection,
     )
 
 

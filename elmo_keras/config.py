@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ _FILTERS = (1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)
 # Keys of a dictionary that stand for no character of a word, and for no word.
 CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
 UNKNOWN_WORD = "<oov>"
+SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
 
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {
@@ -62,11 +63,13 @@ MAX_OPTIONS = 2**20  # bytes of an options.json
 
 @dataclasses.dataclass(frozen=True)
 class TokenDictionary:
-    """The characters and words that a model of ELMoForManyLangs knows.
+    """The characters and words that a model of ELMoForManyLangs or of tokens knows.
 
     Each has one key on a line; line i, counted from 0, is the key of id i. The line of
     an id without a key is empty. Among the characters, which are Unicode, are the marks
     of `CHARACTER_MARKS`, among the words is `<oov>`; either may be empty, but not both.
+    With `is_vocabulary` the words are those of a `vocab.txt` of bilm-tf, `<S>`, `</S>`
+    and `<UNK>` among them, and there are no characters.
 
     Raises:
         ValueError: a mark is missing, or a key occurs twice.
@@ -74,12 +77,27 @@ class TokenDictionary:
 
     characters: str = dataclasses.field(repr=False)
     words: str = dataclasses.field(default="", repr=False)
+    is_vocabulary: bool = False
 
     def __post_init__(self):
-        if self.characters or not self.words:
+        if self.is_vocabulary:
+            _check_keys("words", self.words, SPECIAL_WORDS)
+        elif self.characters or not self.words:
             _check_keys("characters", self.characters, CHARACTER_MARKS)
-        if self.words:
+        if self.words and not self.is_vocabulary:
             _check_keys("words", self.words, (UNKNOWN_WORD,))
+
+    @classmethod
+    def from_vocabulary(cls, words: Sequence[str]) -> "TokenDictionary":
+        """The dictionary of a model of tokens; a word has the id of its last line."""
+        ids = {word: i for i, word in enumerate(words)}
+        keys = (word if ids[word] == i else "" for i, word in enumerate(words))
+        return cls("", "\n".join(keys), is_vocabulary=True)
+
+    @property
+    def unknown(self) -> str:
+        """The word whose id unknown words have."""
+        return SPECIAL_WORDS[2] if self.is_vocabulary else UNKNOWN_WORD
 
     @property
     def n_characters(self) -> int:
@@ -141,7 +159,8 @@ class ElmoConfig:
         dictionary: None if the characters of a word are its UTF-8 bytes; the
             `TokenDictionary`, or a mapping of its fields, of a model of
             ELMoForManyLangs. There the characters are Unicode characters, and words are
-            cut after `max_characters_per_token` − 2 of them. Without characters in the
+            cut after `max_characters_per_token` − 2 of them, or that of a language model
+            of tokens, whose `word_embedding_dim` is `projection_dim`. Without characters in the
             dictionary, `filters` are empty, `n_highway` and `char_embedding_dim` 0.
         word_embedding_dim: size of the vector that each word of the dictionary has
             beside those of its characters, 0 without words.
@@ -193,6 +212,8 @@ class ElmoConfig:
         check_choices((True, False), lstm_projection=self.lstm_projection)
         has_words = self.dictionary is not None and self.dictionary.words
         least, most = (1, _MAX_CHARACTERS) if has_words else (0, 0)
+        if self.is_of_tokens:
+            least = most = self.projection_dim
         check_counts(least, most, word_embedding_dim=self.word_embedding_dim)
         least, most = (1, _MAX_CHARACTERS) if self.has_characters else (0, 0)
         check_counts(least, most, char_embedding_dim=self.char_embedding_dim)
@@ -226,6 +247,16 @@ class ElmoConfig:
         return self.dictionary is None or bool(self.dictionary.characters)
 
     @property
+    def is_of_tokens(self) -> bool:
+        """Whether each word of a vocabulary has a vector, and there are no characters."""
+        return self.dictionary is not None and self.dictionary.is_vocabulary
+
+    @property
+    def is_of_many_langs(self) -> bool:
+        """Whether it is a model of ELMoForManyLangs."""
+        return self.dictionary is not None and not self.dictionary.is_vocabulary
+
+    @property
     def n_filters(self) -> int:
         """Number of character n-gram filters of all widths."""
         return sum(count for _, count in self.filters)
@@ -239,18 +270,20 @@ class ElmoConfig:
     @property
     def has_projection(self) -> bool:
         """Whether the token representation ends with a projection."""
-        return self.dictionary is not None or self.n_filters != self.projection_dim
+        if self.is_of_tokens:
+            return False
+        return self.is_of_many_langs or self.n_filters != self.projection_dim
 
     @property
     def has_lstm_projection(self) -> bool:
         """Whether LSTM layers project their cell's output."""
-        needs_none = self.units == self.projection_dim and self.dictionary is None
-        return self.lstm_projection or not needs_none
+        differ = self.units != self.projection_dim
+        return differ or self.lstm_projection or self.is_of_many_langs
 
     @property
     def forget_bias(self) -> float:
         """Added to the forget gate at run time, unless the stored bias includes it."""
-        return 1.0 if self.dictionary is None else 0.0
+        return 0.0 if self.is_of_many_langs else 1.0
 
     @classmethod
     def of(cls, config: "ElmoConfig | Mapping[str, Any]") -> "ElmoConfig":
@@ -287,9 +320,12 @@ class ElmoConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as values that JSON can hold; `ElmoConfig(**…)` takes them."""
-        fields = dataclasses.asdict(self) | {"filters": [list(f) for f in self.filters]}
+        fields: dict[str, Any] = dataclasses.asdict(self)
+        fields |= {"filters": [list(f) for f in self.filters]}
         if self.dictionary is None:
             del fields["dictionary"], fields["word_embedding_dim"]
+        elif not self.is_of_tokens:
+            del fields["dictionary"]["is_vocabulary"]
         if not self.lstm_projection:
             del fields["lstm_projection"]
         return fields
@@ -309,7 +345,7 @@ class ElmoConfig:
 
         Args:
             options: the content.
-            dictionary: of a model of ELMoForManyLangs.
+            dictionary: of a model of ELMoForManyLangs or of tokens.
 
         Raises:
             ValueError: a key is missing or a value is out of range, or the dictionary
@@ -324,7 +360,13 @@ class ElmoConfig:
             "proj_clip": None,
             "use_skip_connections": False,
         }
-        for field, path in _KEYS.items():
+        keys = _KEYS
+        if is_of_tokens(options):
+            fields |= {"filters": (), "char_embedding_dim": 0}
+            fields["word_embedding_dim"] = _lookup(options, _KEYS["projection_dim"])
+            keys = {k: path for k, path in _KEYS.items() if k not in fields}
+            keys |= {k: path for k, path in _KEYS.items() if path[0] == "lstm"}
+        for field, path in keys.items():
             value = _lookup(options, path)
             if value is not None:
                 fields[field] = value
@@ -346,12 +388,19 @@ class ElmoConfig:
         fields = dataclasses.asdict(self)
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for field, path in _KEYS.items():
+            if self.is_of_tokens and (
+                path[0] == "char_cnn" or field == "word_embedding_dim"
+            ):
+                continue
             if field in _PUBLISHED_KEYS or fields[field] != defaults[field]:
                 _insert(options, path, fields[field])
         if self.dictionary is None:
             _insert(options, _N_CHARACTERS, 262)
+        elif self.is_of_tokens:
+            options["n_tokens_vocab"] = self.dictionary.n_words
         else:
             _insert(options, _N_CHARACTERS, self.dictionary.n_characters)
+        if self.dictionary is not None:
             _insert(options, _DICTIONARY, self.dictionary.digest)
         return options
 
@@ -396,6 +445,11 @@ def has_dictionary(options: Mapping[str, Any]) -> bool:
     return _lookup(options, _DICTIONARY) is not None
 
 
+def is_of_tokens(options: Mapping[str, Any]) -> bool:
+    """Whether they are those of a language model of tokens, as bilm-tf decides."""
+    return "lstm" in options and "char_cnn" not in options
+
+
 def has_characters(options: Mapping[str, Any]) -> bool:
     return _lookup(options, _N_CHARACTERS) != 0
 
@@ -404,7 +458,13 @@ def _check_characters(options, dictionary):
     """Refuses options of other characters than bytes or those of the dictionary."""
     n_characters = _lookup(options, _N_CHARACTERS)
     digest = _lookup(options, _DICTIONARY)
-    if digest != (dictionary and dictionary.digest):
+    if is_of_tokens(options) and dictionary is None:
+        raise ValueError(
+            "The options have no `char_cnn`, so they are those of a language model of "
+            "tokens, which needs its vocab.txt beside them. There is none."
+        )
+    needs_none = digest is None and is_of_tokens(options)  # those of bilm-tf
+    if not needs_none and digest != (dictionary and dictionary.digest):
         raise ValueError(
             "The options should come with the dictionary of characters and words that "
             f"the model was trained with, of SHA-256 {shortened(digest)}. Received: "

@@ -12,6 +12,7 @@ from elmo_keras.config import (
     TokenDictionary,
     has_characters,
     has_dictionary,
+    is_of_tokens,
     read_options,
 )
 from elmo_keras.formats.archives import is_archive, unpack
@@ -86,8 +87,12 @@ def find_model(
                 f"weights ({weights}), give the path of their options.json."
             )
         options = read_options(_existing(model))
+        vocabulary = _vocabulary(model.parent) if is_of_tokens(options) else None
         return ModelFiles(
-            config=ElmoConfig.from_options(options),
+            config=ElmoConfig.from_options(
+                options, _dictionary_of(options, vocabulary)
+            ),
+            vocabulary_path=vocabulary,
             options=options,
             datasets=open_hdf5(_existing(Path(weights))).datasets,
         )
@@ -127,17 +132,43 @@ def _read_folder(folder, prefer_checkpoint):
 def _read_model_directory(folder):
     """A model directory of this package, or options and HDF5 weights of any names."""
     options = read_options(_require(folder, OPTIONS, f"*{OPTIONS}"))
-    weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
-    dictionary = _dictionary(folder, options) if has_dictionary(options) else None
+    datasets = _weights(folder, options)
+    if is_of_tokens(options):
+        dictionary = _dictionary_of(options, _vocabulary(folder))
+    else:
+        dictionary = _dictionary(folder, options) if has_dictionary(options) else None
     config, mix = ElmoConfig.from_options(options, dictionary), folder / MIX
     return ModelFiles(
         config=config,
         options=options,
-        datasets=open_hdf5(weights).datasets,
+        datasets=datasets,
         vocabulary_path=_vocabulary(folder),
         softmax_path=_only(folder, SOFTMAX, PUBLISHED_SOFTMAX),
         mix=make_mix(mix, read_options(mix), config) if mix.exists() else None,
     )
+
+
+def _weights(folder, options):
+    """The datasets; those of a model of tokens may have a file of vectors of words."""
+    softmax = _files(folder, PUBLISHED_SOFTMAX)
+    paths = [path for path in _files(folder, "*.hdf5") if path not in softmax]
+    if not is_of_tokens(options) or len(paths) != 2:
+        weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
+        return open_hdf5(weights).datasets
+    first, second = (open_hdf5(path).datasets for path in paths)
+    if ("embedding" in first) == ("embedding" in second):
+        raise ValueError(
+            f"{folder} should hold one HDF5 file with `embedding`, the vectors of words. "
+            f"Found: {paths[0].name} and {paths[1].name}"
+        )
+    return {**first, **second}
+
+
+def _dictionary_of(options, vocabulary):
+    """The dictionary of a language model of tokens is its vocabulary."""
+    if not is_of_tokens(options) or vocabulary is None:
+        return None
+    return TokenDictionary.from_vocabulary(Vocabulary.load(vocabulary).words)
 
 
 def _dictionary(folder, options):
@@ -162,14 +193,16 @@ def _read_bilm_tf(prefix):
             f"files with {OPTIONS} beside them."
         )
     options = read_options(path)
+    vocabulary = _vocabulary(prefix.parent)
+    dictionary = _dictionary_of(options, vocabulary)
     datasets, accumulators = read_checkpoint(prefix)
     return ModelFiles(
-        config=ElmoConfig.from_options(options),
+        config=ElmoConfig.from_options(options, dictionary),
         options=options,
         datasets=datasets,
         accumulators=accumulators,
         is_checkpoint=True,
-        vocabulary_path=_vocabulary(prefix.parent),
+        vocabulary_path=vocabulary,
     )
 
 
@@ -268,7 +301,15 @@ def save_model(
         ValueError: the mix is not a learned one.
     """
     kept, dictionary = {}, bilm.config.dictionary
-    if dictionary is not None:
+    if dictionary is not None and dictionary.is_vocabulary:
+        words = dictionary.words.split("\n")
+        vocabulary = vocabulary or Vocabulary(words)
+        if TokenDictionary.from_vocabulary(vocabulary.words) != dictionary:
+            raise ValueError(
+                "`vocabulary` should be that of the model of tokens, each of whose words "
+                "has a vector. Received another one."
+            )
+    elif dictionary is not None:
         texts = {CHARACTERS: dictionary.characters, WORDS: dictionary.words}
         kept = {name: f"{text}\n".encode() for name, text in texts.items() if text}
     if mix is not None:

@@ -54,7 +54,8 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
     if config.has_characters:
         shapes["char_embed"] = n_characters, config.char_embedding_dim
     if word_dim and dictionary is not None:
-        shapes["word_embed"] = (dictionary.n_words, word_dim)
+        name = "embedding" if config.is_of_tokens else "word_embed"
+        shapes[name] = dictionary.n_words, word_dim
     for i, (width, count) in enumerate(config.filters):
         shapes[f"CNN/W_cnn_{i}"] = (1, width, config.char_embedding_dim, count)
         shapes[f"CNN/b_cnn_{i}"] = (count,)
@@ -128,6 +129,8 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
     """Checks the names and shapes by a configuration; reads no values."""
     shapes = published_shapes(config)
     kernel, dim = datasets.get("CNN_proj/W_proj"), config.projection_dim
+    if config.is_of_tokens:  # also with those of a character model, which it replaces
+        datasets = {k: v for k, v in datasets.items() if k in shapes or k[:4] == "RNN_"}
     if (
         not config.has_projection
         and kernel is not None
@@ -237,7 +240,7 @@ def write_weights(
     bilm: BidirectionalLanguageModel, file: h5py.File, *, packed: bool = False
 ) -> None:
     write_table(published_table(bilm), file, packed=packed)
-    if bilm.token_representation.projection is None:
+    if bilm.config.has_characters and bilm.token_representation.projection is None:
         # If the projection would keep the size, bilm-tf reads none. AllenNLP always
         # reads one.
         dim = bilm.config.projection_dim

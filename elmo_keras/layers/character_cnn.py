@@ -33,6 +33,7 @@ class CharacterCNN(keras.layers.Layer):
         embedding_dim: size of a character's vector.
         n_highway: number of highway layers.
         activation: `"relu"` or `"tanh"`.
+        has_projection: None for the rule above.
 
     Call arguments:
         inputs: integer tensor `(..., characters)` of character ids as
@@ -59,7 +60,6 @@ class CharacterCNN(keras.layers.Layer):
 
     n_characters = N_CHARACTERS
     n_words = word_dim = 0  # only `DictionaryCharacterCNN` has words of its own
-    always_projects = False
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class CharacterCNN(keras.layers.Layer):
         *,
         n_highway: int = 1,
         activation: str = "relu",
+        has_projection: bool | None = None,
         **kwargs,
     ):
         check_choices(("relu", "tanh"), activation=activation)
@@ -88,7 +89,10 @@ class CharacterCNN(keras.layers.Layer):
             for i in range(n_highway)
         ]
         self.projection = None
-        if self.always_projects or self.n_filters != projection_dim:
+        self.has_projection = has_projection
+        if has_projection is None:
+            has_projection = self.n_filters != projection_dim
+        if has_projection:
             stddev = max(self.n_filters, 1) ** -0.5
             normal = keras.initializers.RandomNormal(stddev=stddev)
             self.projection = keras.layers.Dense(
@@ -219,6 +223,7 @@ class CharacterCNN(keras.layers.Layer):
             "embedding_dim": self.embedding_dim,
             "n_highway": self.n_highway,
             "activation": self.activation,
+            "has_projection": self.has_projection,
         }
 
 

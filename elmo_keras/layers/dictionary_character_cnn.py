@@ -11,17 +11,19 @@ from elmo_keras.layers.character_cnn import CharacterCNN
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class DictionaryCharacterCNN(CharacterCNN):
-    """The token representation x of ELMoForManyLangs.
+    """The token representation x of ELMoForManyLangs, and of language models of tokens.
 
     Beside the vectors of its characters a word has one of its own:
 
         x = [word; highways(activation(max over positions of the n-grams))] W + b
 
-    Either part may be missing: x = word W + b in a model of words only.
+    Either part may be missing: x = word W + b in a model of words only, and x = word in
+    a language model of tokens of bilm-tf.
 
     Args:
         filters, projection_dim, embedding_dim, n_highway, activation: as in
-            `CharacterCNN`; there always is a projection.
+            `CharacterCNN`.
+        has_projection: whether there is a projection.
         n_characters, n_words: numbers of characters and words in the dictionary; 0 for
             vectors without them. Without characters there are no filters.
         word_dim: size of a word's own vector.
@@ -45,8 +47,6 @@ class DictionaryCharacterCNN(CharacterCNN):
     Reference: Che et al. 2018, "Towards Better UD Parsing", section 2.1.
     """
 
-    always_projects = True
-
     def __init__(
         self,
         filters: Sequence[tuple[int, int]],
@@ -56,6 +56,7 @@ class DictionaryCharacterCNN(CharacterCNN):
         n_characters: int,
         n_words: int = 0,
         word_dim: int = 0,
+        has_projection: bool = True,
         **kwargs,
     ):
         if bool(n_words) != bool(word_dim):
@@ -68,7 +69,13 @@ class DictionaryCharacterCNN(CharacterCNN):
                 "`n_characters` and `filters` should both be given, or neither where "
                 f"there are `n_words`. Received: {n_characters} and {filters}"
             )
-        super().__init__(filters, projection_dim, embedding_dim, **kwargs)
+        super().__init__(
+            filters,
+            projection_dim,
+            embedding_dim,
+            has_projection=has_projection,
+            **kwargs,
+        )
         self.n_characters = n_characters
         self.n_words = n_words
         self.word_dim = word_dim
@@ -78,17 +85,21 @@ class DictionaryCharacterCNN(CharacterCNN):
             super().build(input_shape)
         else:
             self.kernels, self.biases = [], []
-            self.projection.build((None, self.word_dim))  # pyright: ignore[reportOptionalMemberAccess]
+            if self.projection is not None:
+                self.projection.build((None, self.word_dim))
         if self.n_words:
-            uniform = initial(keras.initializers.RandomUniform(-1.0, 1.0))
+            values = keras.initializers.RandomUniform(-1.0, 1.0)
+            if self.projection is None:  # TensorFlow's default, which bilm-tf takes
+                values = keras.initializers.GlorotUniform()
             self.word_embeddings = self.add_weight(
-                (self.n_words, self.word_dim), uniform, name="word_embeddings"
+                (self.n_words, self.word_dim), initial(values), name="word_embeddings"
             )
 
     def call(self, inputs, training=False):
         if self.n_characters:
             return super().call(inputs, training)
-        return self.projection(self._word_vectors(tf.convert_to_tensor(inputs)))  # pyright: ignore[reportOptionalCall]
+        x = self._word_vectors(tf.convert_to_tensor(inputs))
+        return x if self.projection is None else self.projection(x)
 
     def _word_vectors(self, words):
         """The vectors of words of the dictionary; arbitrary at a masked position."""

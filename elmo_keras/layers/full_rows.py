@@ -124,14 +124,18 @@ def _backward(
     n_steps, n_rows, _ = continuing.shape
     of_step = compiled(_step_gradient, bound=bound)
     recurrent_kernel = tf.transpose(weights.recurrent_kernel)
-    projects = weights.projection_kernel is not None
-    projection_kernel = tf.transpose(weights.projection_kernel) if projects else None
+    projection_kernel = weights.projection_kernel
+    if projection_kernel is not None:
+        projection_kernel = tf.transpose(projection_kernel)
 
     def one_step(step, d_state, arrays):
         step -= 1
         d_output = (d_state.output + d_outputs[step]) * unclipped[step]
+        d_hidden = d_output
+        if projection_kernel is not None:
+            d_hidden = tf.matmul(d_output, projection_kernel)
         d_gates, d_cell, hidden = of_step(
-            tf.matmul(d_output, projection_kernel) if projects else d_output,
+            d_hidden,
             d_state.cell,
             gates.read(step),
             cells.read(step + 1),

@@ -141,18 +141,23 @@ class ProjectedLSTM(keras.layers.Layer):
         )
 
     def _weights(self):
-        kernel, recurrent_kernel, projection_kernel = (
-            variable
-            if variable is None
-            else tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
-            for variable in (self.kernel, self.recurrent_kernel, self.projection_kernel)
-        )
+        projection_kernel = self.projection_kernel
+        if projection_kernel is not None:
+            projection_kernel = self._compute(projection_kernel)
         bias = tf.convert_to_tensor(self.bias)
         bias = tf.cast(bias, cell_dtype(self.compute_dtype))
         # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
         forget = tf.constant([0.0, 0.0, self.forget_bias, 0.0], bias.dtype)
         bias = tf.reshape(tf.reshape(bias, [4, -1]) + forget[:, None], [-1])
-        return Weights(kernel, recurrent_kernel, bias, projection_kernel)
+        return Weights(
+            self._compute(self.kernel),
+            self._compute(self.recurrent_kernel),
+            bias,
+            projection_kernel,
+        )
+
+    def _compute(self, variable):
+        return tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
 
     def zero_state(self, batch_size):
         return (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.config import UNKNOWN_WORD, ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.text.string_search import StringSearch
 from elmo_keras.text.word_ids import DICTIONARY_BOUNDARIES, index_keys
 
@@ -23,7 +23,9 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     tables = _tables(config.dictionary)
     length = config.max_characters_per_token - 2
     if config.word_embedding_dim:
-        words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
+        words = tokens
+        if not config.is_of_tokens:
+            words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
         words = tables.word_ids(words)[:, None]
         if not config.has_characters:
             return words
@@ -61,5 +63,7 @@ def _tables(dictionary: TokenDictionary) -> _Tables:
         return _Tables(
             marks={key: i for key, i in keys.items() if len(key) > 1},
             characters=tf.constant(characters),
-            word_ids=StringSearch(words, words.values(), words.get(UNKNOWN_WORD, 0)),
+            word_ids=StringSearch(
+                words, words.values(), words.get(dictionary.unknown, 0)
+            ),
         )

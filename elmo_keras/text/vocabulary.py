@@ -2,17 +2,19 @@
 
 import collections
 import hashlib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from elmo_keras.argument_checks import check_counts
+from elmo_keras.config import SPECIAL_WORDS
 from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 from elmo_keras.util.command import shortened
 from elmo_keras.util.files import whole_file
 
-SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
+_SKIPPED = b"!!!MAXTERMID"  # a line that bilm-tf leaves out
 MAX_VOCABULARY = 2**28  # bytes of a file
 
 
@@ -21,14 +23,15 @@ class Vocabulary:
 
     The sampled softmax draws low ids most often, because they are those of frequent
     words. The vocabularies made here start with the special words; in published ones
-    these can have any ids.
+    these can have any ids, and as in bilm-tf a word that occurs twice has the last one
+    of its ids, and an empty word takes an id that no token has.
 
     Args:
         words: the words in the order of their ids, the special ones included.
 
     Raises:
-        ValueError: a special word is missing, or a word is empty, holds ASCII white
-            space (which separates tokens) or occurs twice.
+        ValueError: a special word is missing, or a word holds ASCII white space, which
+            separates tokens.
 
     Example:
 
@@ -41,15 +44,9 @@ class Vocabulary:
 
     def __init__(self, words: Sequence[str]):
         self.words = tuple(str_tokens(words))
-        self._ids: dict[str, int] = {}
+        self._ids = {word: i for i, word in enumerate(self.words)}
         for i, word in enumerate(self.words):
-            first = self._ids.setdefault(word, i)
-            if first != i:
-                raise ValueError(
-                    f"A word should occur once. Received: {shortened(word)} in lines "
-                    f"{first + 1} and {i + 1}"
-                )
-            if word.encode().split() != [word.encode()]:
+            if word and word.encode().split() != [word.encode()]:
                 raise ValueError(
                     "A line should hold one word, without white space. Received: "
                     f"{shortened(word)} in line {i + 1}"
@@ -129,13 +126,26 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Reads a `vocab.txt`, one word a line; `ValueError` if it is none."""
+        """Reads a `vocab.txt`, one word a line; `ValueError` if it is none.
+
+        Ids are those of bilm-tf: white space around a word and the line `!!!MAXTERMID`
+        are left out. A warning names lines whose words can't be looked up.
+        """
         content = whole_file(path, MAX_VOCABULARY)
-        lines = content.removesuffix(b"\n").split(b"\n")
+        lines = [line.strip() for line in content.removesuffix(b"\n").split(b"\n")]
         try:
-            return cls(list(_words(lines)))
+            vocabulary = cls(list(_words(line for line in lines if line != _SKIPPED)))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+        n_empty = vocabulary.words.count("")
+        n_twice = len(vocabulary) - len(vocabulary._ids) - max(n_empty - 1, 0)
+        if n_empty or n_twice:
+            warnings.warn(
+                f"{path} has {n_empty} empty lines and {n_twice} words that occur again "
+                "later. As in bilm-tf these lines have ids, but no token gets them.",
+                stacklevel=2,
+            )
+        return vocabulary
 
     def save(self, path: str | Path) -> None:
         """Writes a `vocab.txt`, one word a line."""
@@ -146,7 +156,7 @@ class Vocabulary:
 def _words(lines):
     for number, line in enumerate(lines, 1):
         try:
-            yield line.removesuffix(b"\r").decode()
+            yield line.decode()
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"The words should be in UTF-8. Line {number}: byte "

@@ -8,7 +8,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 
-# The tokens before and after a sentence, also of a model with a dictionary.
+# The tokens before and after a sentence, also of a model of ELMoForManyLangs.
 BOUNDARIES = "<S>", "</S>"
 DICTIONARY_BOUNDARIES = "<bos>", "<eos>"
 
@@ -19,7 +19,7 @@ BEGIN_OF_WORD, END_OF_WORD, PADDING = 258, 259, 260
 
 
 def boundary_tokens(config: ElmoConfig) -> tuple[str, str]:
-    return BOUNDARIES if config.dictionary is None else DICTIONARY_BOUNDARIES
+    return DICTIONARY_BOUNDARIES if config.is_of_many_langs else BOUNDARIES
 
 
 class WordIds:
@@ -31,6 +31,7 @@ class WordIds:
         if dictionary is not None:
             self._characters = index_keys(dictionary.characters)
             self._words = index_keys(dictionary.words)
+            self._unknown = dictionary.unknown
 
     def __call__(self, words: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
         """Ids int32 `(words, config.ids_per_token)`, and where padding begins."""
@@ -72,12 +73,12 @@ class WordIds:
 
     def _dictionary_ids(self, words):
         config, keys = self._config, self._characters
-        length = config.max_characters_per_token - 2
+        length = None if config.is_of_tokens else config.max_characters_per_token - 2
         texts = [_text(word) for word in words]
         ids = np.zeros((len(words), config.ids_per_token), np.int32)
         first = 0
         if config.word_embedding_dim:
-            unknown = self._words["<oov>"]
+            unknown = self._words[self._unknown]
             ids[:, 0] = [self._words.get(text[:length], unknown) for text in texts]
             first = 1
         ends = np.zeros(len(words), np.int64)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmo_keras.config import ElmoConfig
+from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
@@ -59,7 +59,8 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
     pretrained = known = None
     if settings.model is not None:
         pretrained = _pretrained(settings, data)
-        if pretrained.has_softmax and not settings.new_softmax:
+        of_tokens = pretrained.config.is_of_tokens  # its vocabulary can't be another
+        if of_tokens or (pretrained.has_softmax and not settings.new_softmax):
             known = pretrained.vocabulary
     config = pretrained.config if pretrained else _new_config(settings)
     if data.train:
@@ -75,6 +76,20 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         vocabulary = _count_words(data, config, train)
     else:
         _check_no_words_are_counted(data)
+    if settings.tokens or config.is_of_tokens:
+        dictionary = TokenDictionary.from_vocabulary(vocabulary.words)
+        if pretrained and dictionary != config.dictionary:
+            raise ValueError(
+                "A model of tokens keeps its vocabulary. Leave out --vocabulary."
+            )
+        config = dataclasses.replace(
+            config,
+            filters=(),
+            n_highway=0,
+            char_embedding_dim=0,
+            dictionary=dictionary,
+            word_embedding_dim=config.projection_dim,
+        )
     return Inputs(pretrained, config, vocabulary, train, valid)
 
 

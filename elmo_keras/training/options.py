@@ -51,6 +51,7 @@ class RunSettings:
 
     Args:
         preset: sizes of a new model; tiny if not given
+        tokens: a model without characters, with a vector for each word of the vocabulary
         max_characters_per_token: longer words are cut; 50 if not given
         cut_at: where they are cut; byte if not given
         unicode_normalization: normal form of the text
@@ -82,6 +83,7 @@ class RunSettings:
     """
 
     preset: Literal["small", "medium", "original", "tiny", "test"] | None = None
+    tokens: bool = False
     max_characters_per_token: Count | None = None
     cut_at: Literal["byte", "character"] | None = None
     unicode_normalization: Literal["NFC"] | None = None
@@ -114,10 +116,16 @@ class RunSettings:
         if self.zero_state is not None and self.published_state:
             raise ValueError("Give either `zero_state` or `published_state`.")
         surplus = ["preset"] if self.preset else sorted(self.character_options)
+        surplus = ["tokens"] if self.tokens else surplus
         if self.model and surplus:
             raise ValueError(
                 "The model to start from fixes the sizes and the characters. Leave out "
                 f"`{surplus[0]}`."
+            )
+        unused = {*self.character_options} - {"unicode_normalization"}
+        if self.tokens and unused:
+            raise ValueError(
+                f"A model of tokens has no characters. Leave out `{min(unused)}`."
             )
         if self.n_rows % self.parts:
             raise ValueError(
