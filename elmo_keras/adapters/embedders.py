@@ -121,7 +121,11 @@ class ElmoModel:
         session: object = None,
     ) -> np.ndarray:
         """`(texts, tokens, dim)` padded with 0; `(texts, layers, tokens, dim)` for "all"."""
-        return padded_arrays(list(self._vectors(texts, layers)), 0.0)
+        arrays = list(self._vectors(texts, layers))
+        if not arrays:
+            n_layers = (self.n_layers,) if layers == "all" else ()
+            return np.zeros((0, *n_layers, 0, self.vector_size), np.float32)
+        return padded_arrays(arrays, 0.0)
 
     def get_elmo_vector_average(
         self,

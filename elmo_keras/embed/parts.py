@@ -93,6 +93,7 @@ class Parts:
     def open(self, job: dict[str, Any], *, overwrite: bool = False) -> None:
         """Starts or resumes a job; refuses to resume one with other values."""
         self._overwrite = overwrite
+        self._check_output("Give another name, or ask to overwrite it.")
         advice = "Use the earlier values to resume, or ask to overwrite."
         try:
             if (self.path / JOB).exists():
@@ -196,11 +197,21 @@ class Parts:
 
     def finish(self, whole: Path) -> None:
         """Makes the file or the folder of all parts the output."""
+        self._check_output(
+            f"Another program made it; all parts stay in {self.path}. Move it away and "
+            "repeat the command, or ask to overwrite it."
+        )
         if whole.is_dir() and self.output.exists():
             os.replace(self.output, self.path / EARLIER)
         os.replace(whole, self.output)
         _synchronize(self.output.absolute().parent)
         self.discard()
+
+    def _check_output(self, advice):
+        """Refuses to replace what is there: of another process, since the first look."""
+        is_empty = self.output.is_dir() and not any(self.output.iterdir())
+        if os.path.lexists(self.output) and not (is_empty or self._overwrite):
+            raise ValueError(f"{self.output} exists. {advice}")
 
     def discard(self) -> None:
         """Removes all that a job has left, and nothing else in its folder."""

@@ -15,6 +15,7 @@ SERVING_FILES = "serving"  # TensorFlow Serving ignores names that are not numbe
 METADATA = "elmo_keras.json"
 WARM_UP = f"{EXTRA}/tf_serving_warmup_requests"
 MAX_VERSION = 2**63 - 1  # TensorFlow Serving counts in int64
+_NUMBER = re.compile("[0-9]+")  # `isdecimal` takes other digits too
 _NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
 
 
@@ -44,7 +45,7 @@ def versions(output: str | Path) -> list[int]:
     A number above `MAX_VERSION` is no version; a warning names it once. A link to
     nothing is one: it may be there later.
     """
-    folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
+    folders = [path for path in Path(output).iterdir() if _NUMBER.fullmatch(path.name)]
     folders = [path for path in folders if path.is_dir() or path.is_symlink()]
     for path in folders:
         if int(path.name) > MAX_VERSION:

@@ -87,7 +87,7 @@ def published_model(name: str) -> PublishedModel | None:
     if not lowered.startswith(NLPL):
         return model_at(name) if is_address(name) else None
     number = lowered.removeprefix(NLPL)
-    if not (number.isascii() and number.isdecimal()):
+    if not re.fullmatch("[0-9]{1,9}", number):
         raise ValueError(
             f"{NLPL} should be followed by the number of a model at "
             f"vectors.nlpl.eu, such as {NLPL}161. Received: {name}"

@@ -17,7 +17,7 @@ from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.hub.cache import LITERT, cache_folder
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.lite_file import DAMAGES, VERSION, not_whole, read_lite
-from elmo_keras.lite.runtime import CompiledModel, aligned
+from elmo_keras.lite.runtime import CompiledModel, aligned, library
 from elmo_keras.text.word_ids import WordIds
 from elmo_keras.util.files import file_stamp, only_process
 
@@ -281,6 +281,7 @@ class _Tokens:
 
 def convert_once(model: str | Path, weights: str | Path | None = None) -> Path:
     """The path of a model's `.tflite` file, made at the first use and when its files change."""
+    library()  # before a model is downloaded and converted
     options, weights_file = local_files(model, weights)
     parts = [p for p in (options, weights_file) if p is not None]
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})

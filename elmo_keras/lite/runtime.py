@@ -79,7 +79,7 @@ class CompiledModel:
                 memory = tensor_type, address, _SIZE(arrays[name].nbytes), None
                 buffers[i] = _get("CreateTensorBufferFromHostMemory", *memory)
             arguments += [_SIZE(len(buffers)), buffers]
-        function = _library().LiteRtRunCompiledModel
+        function = library().LiteRtRunCompiledModel
 
         def run(_keep=(self, arrays)):
             status = function(*arguments)
@@ -90,7 +90,8 @@ class CompiledModel:
 
 
 @functools.cache
-def _library():
+def library() -> ctypes.CDLL:
+    """LiteRT's C functions; the error says how to install them."""
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError("LiteRT is missing: pip install 'elmo-keras[litert]'.")
     version = importlib.metadata.version("ai-edge-litert")
@@ -154,7 +155,7 @@ def _size(tensor_type):
 
 def _destroy(handles):
     for name, handle in handles:
-        getattr(_library(), f"LiteRtDestroy{name}")(handle)
+        getattr(library(), f"LiteRtDestroy{name}")(handle)
 
 
 def _get(name, *arguments, result: Any = None) -> Any:
@@ -165,6 +166,6 @@ def _get(name, *arguments, result: Any = None) -> Any:
 
 
 def _call(name, *arguments):
-    status = getattr(_library(), f"LiteRt{name}")(*arguments)
+    status = getattr(library(), f"LiteRt{name}")(*arguments)
     if status:
         raise RuntimeError(f"LiteRt{name} failed: status {status}")

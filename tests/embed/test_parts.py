@@ -49,3 +49,22 @@ def test_what_cannot_be_a_folder_of_parts_is_refused(tmp_path):
     check("empty", overwrite=True)
     (tmp_path / "empty" / "thesis.txt").write_text("")
     refused(r"holds more than .* thesis\.txt", "empty", overwrite=True)
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_another_program_puts_there_stays_and_so_do_the_parts(
+    folder, output, is_folder
+):
+    with folder.writing(0) as file:
+        file.write(b"part")
+    folder.whole.write_bytes(b"mine")
+    if is_folder:
+        output.mkdir()
+    theirs = output / "file" if is_folder else output
+    theirs.write_bytes(b"theirs")
+    with pytest.raises(ValueError, match="exists. Another program made it"):
+        folder.finish(folder.whole)
+    with pytest.raises(ValueError, match="exists. Give another name"):
+        folder.open(JOB)
+    assert theirs.read_bytes() == b"theirs"
+    assert folder.part(0).read_bytes() == b"part"

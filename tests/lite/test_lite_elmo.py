@@ -152,6 +152,6 @@ def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(elmo, of_file):
 def test_a_version_with_other_c_functions_is_refused(elmo, of_file, monkeypatch):
     of_file("int8")
     monkeypatch.setattr(runtime, "KNOWN", ("0.",))
-    runtime._library.cache_clear()
+    runtime.library.cache_clear()
     with pytest.raises(ImportError, match="should be 2.1.6, 2.2 or 2.3. Found: 2"):
         of_file("int8")

@@ -1,6 +1,7 @@
 """Search through an index of faiss, which is made once and kept in a file."""
 
 import errno
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from elmo_keras.analyses.search.metadata import (
     read_metadata,
     write_metadata,
 )
-from elmo_keras.util.files import OtherRun, replacing
+from elmo_keras.util.files import OtherRun, only_process, replacing
 from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
@@ -89,11 +90,21 @@ def make_index(
         "index": description,
         "center": center,
     }
-    if path.exists() and not overwrite:
-        check_metadata(path, metadata)
-        return
-    index = new_index(vectors.shape[1], description)
-    mean = _train(index, vectors, center=center)
+    lock = path.with_name(f"{path.name}.unfinished")
+    refusal = f"Another process makes {path}. Wait for it."
+    if overwrite or not path.exists():
+        with only_process(lock, refusal):
+            try:
+                if overwrite or not path.exists():
+                    _write_index(vectors, path, metadata)
+            finally:
+                shutil.rmtree(lock, ignore_errors=True)
+    check_metadata(path, metadata)
+
+
+def _write_index(vectors, path, metadata):
+    index = new_index(vectors.shape[1], metadata["index"])
+    mean = _train(index, vectors, center=metadata["center"])
     with Progress(total=len(vectors), unit=" rows") as progress:
         for first in range(0, len(vectors), ROWS_AT_ONCE):
             rows = vectors[first : first + ROWS_AT_ONCE]

@@ -54,28 +54,34 @@ class TextSentences(contextlib.AbstractContextManager):
 
         The same call resumes.
         """
-        exist = self._vectors.exists()
         metadata = {"text": self._digest, **embedder.metadata}
-        if exist and not overwrite:
+        if self._vectors.exists() and not overwrite:
             check_metadata(self._vectors, metadata)
             return open_npy(self._vectors)
+        finished = embed_corpus(
+            embedder,
+            self._path,
+            self._vectors,
+            overwrite=overwrite,
+            progress=True,
+            stop=stop,
+            context=self._writing(metadata),
+        ).finished
+        return open_npy(self._vectors) if finished else None
+
+    @contextlib.contextmanager
+    def _writing(self, metadata):
+        exist = self._vectors.exists()
         if not exist:  # so that vectors never lack their metadata
             write_metadata(self._vectors, metadata)
+        before = exist and self._vectors.stat().st_mtime_ns
         try:
-            finished = embed_corpus(
-                embedder,
-                self._path,
-                self._vectors,
-                overwrite=overwrite,
-                progress=True,
-                stop=stop,
-            ).finished
-            if finished and exist:
-                write_metadata(self._vectors, metadata)
-            return open_npy(self._vectors) if finished else None
+            yield
         finally:
             if not self._vectors.exists():
-                metadata_file(self._vectors).unlink()
+                metadata_file(self._vectors).unlink(missing_ok=True)
+            elif exist and self._vectors.stat().st_mtime_ns != before:
+                write_metadata(self._vectors, metadata)
 
     def fingerprint(self) -> str:
         """A hash of what the vectors were made from."""
