@@ -206,3 +206,23 @@ def test_options_of_training_lower_the_perplexity(files, arguments, capsys):
     for one, other in zip(before.groups(), after.groups()):
         assert float(other) < 0.9 * float(one)
     assert "The mean fell to" in shown
+
+
+@pytest.mark.slow
+def test_a_model_of_tokens_is_trained_resumed_and_started_from(files, tmp_path, capsys):
+    for epochs in "13":
+        assert train([*files, "--tokens", "--epochs", epochs]) == 0
+    shown = capsys.readouterr().out
+    means = re.findall(r"perplexity (?:before|after) training: .*?mean ([\d.]+)", shown)
+    first, trained, resumed = (float(means[i]) for i in (0, 2, 5))
+    assert resumed < trained < first
+    model = tmp_path / "model"
+    assert "char_cnn" not in json.loads((model / "options.json").read_text())
+    assert load_bilm(model).token_representation.weights[0].shape == (11, 5)
+    further = ["--init", str(model), *files[:4], *SIZES[2:]]
+    started = str(tmp_path / "started")
+    assert train([*further, "--epochs", "1", "--output", started]) == 0
+    before, *_, after = re.findall(
+        r"training: .*?mean ([\d.]+)", capsys.readouterr().out
+    )
+    assert abs(float(before) - resumed) < 0.11 and float(after) < float(before)
