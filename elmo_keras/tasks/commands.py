@@ -21,9 +21,9 @@ NO_TABLE = Comparison()
 def tag(task: Annotated[Tagging, FIELDS], comparison: Compared = NO_TABLE) -> None:
     """Trains taggers: parts of speech, named entities, semantic roles.
 
-    Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO or BIOES
-    (--kind ner: F1 of entities), KLUE's entities (--kind klue), or columns with the
-    word, the predicate and a column of BIO tags for each predicate (--kind srl: F1 of
+    Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO, BIOES
+    or BMES (--kind ner: F1 of entities), KLUE's entities (--kind klue), or columns with the
+    word, the predicate and a column of BIO tags or brackets for each predicate (--kind srl: F1 of
     arguments as the script of CoNLL-2005 counts, without the predicate itself, which is
     given).
 

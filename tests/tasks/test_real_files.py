@@ -39,6 +39,8 @@ FILES = [
     (read_conll, "en_ner_wnut17/wnut17train.conll", 3_394),
     (read_conll, "en_ner_wnut17/emerging.dev.conll", 1_009),
     (read_conll, WIKIGOLD, 1_696),
+    (read_conll, "en_ner_btc/h.conll", 2_000),  # one has no word
+    (read_conll, "en_ner_uner/en_ewt-ud-dev.iob2", 2_001),
     (read_klue, "ko_klue/klue-ner-v1.1_dev.first4000.tsv", 4_000),
     (read_roles, "en_srl_ewt/train.conll.gz", 35_797),
     (read_roles, "en_srl_ewt/dev.conll", 4_358),

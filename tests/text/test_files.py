@@ -30,7 +30,9 @@ def test_files_come_in_the_order_of_patterns_and_sorted_within_one(tmp_path):
     files = text_files(str(tmp_path / pattern) for pattern in patterns)
     names = [str(path.relative_to(tmp_path)) for path in files]
     assert names == ["c.gz", "a.txt", "b.txt", "sub.txt/d.txt"]  # and no folder
-    for pattern in ("none.txt", "none*", "sub.txt"):
+    with pytest.raises(IsADirectoryError, match="sub.txt is a folder. Give its files"):
+        text_files([str(tmp_path / "sub.txt")])
+    for pattern in ("none.txt", "none*"):
         with pytest.raises(FileNotFoundError, match=f"No file matches .*{pattern[:3]}"):
             list(read_sentences([str(tmp_path / pattern)]))
 

@@ -1,18 +1,22 @@
 """Entities and semantic roles in tag sequences: their precision, recall and F1."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 OUTSIDE = "O"
-BEGIN, INSIDE = "BSU", "IEL"
+BEGIN, INSIDE = "BSU", "IELM"
 END = "ESLU"
+_TYPE = r"[^\s,()|*]+"
+TAG = re.compile(rf"{OUTSIDE}|[{BEGIN}{INSIDE}]-{_TYPE}")
+_BARE = re.compile(rf"(?!.-|.*-[{BEGIN}{INSIDE}]$){_TYPE}")
 
 
 def entities(tags: Sequence[str]) -> list[tuple[int, int, str]]:
     """The entities of a sentence, as conlleval finds them: first token, end and type.
 
     An entity begins at `B-X`, or at an `I-X` that follows no tag of type X, and
-    continues through the `I-X` that follow. `S-`, `E-` (BIOES) and `U-`, `L-` (BILOU)
-    are accepted as well.
+    continues through the `I-X` that follow. `S-`, `E-` (BIOES), `M-` (BMES) and `U-`,
+    `L-` (BILOU) are accepted as well.
     """
     spans, begin = [], None
     previous = OUTSIDE
@@ -31,14 +35,20 @@ def _has_ended(previous, tag):
 
 
 def to_bio(tags: Sequence[str]) -> list[str]:
-    """Tags of the schemes IO, IOB1, BIO, BIOES and BILOU as BIO."""
+    """Tags of the schemes IO, IOB1, BIO, BIOES, BMES and BILOU as BIO."""
     for tag in tags:
-        if tag != OUTSIDE and (tag[1:2] != "-" or tag[0] not in BEGIN + INSIDE):
+        if not TAG.fullmatch(tag):
             raise ValueError(f"a tag should be O, or B-TYPE or I-TYPE, not {tag!r}")
     bio = [OUTSIDE] * len(tags)
     for begin, end, type_ in entities(tags):
         bio[begin:end] = [f"B-{type_}"] + [f"I-{type_}"] * (end - begin - 1)
     return bio
+
+
+def has_bare_types(tags: Iterable[str]) -> bool:
+    """Whether tags are `O` and types without a prefix, such as `PERSON`."""
+    types = set(tags) - {OUTSIDE}
+    return OUTSIDE in tags and bool(types) and all(map(_BARE.fullmatch, types))
 
 
 def marks_spans(tags: Sequence[str]) -> bool:

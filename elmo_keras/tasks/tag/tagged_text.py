@@ -1,13 +1,16 @@
 """Readers of tagged text. Each sentence gives `{"tokens": […], "tags": […]}`."""
 
 import functools
+import re
 import unicodedata
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import blocks, parse_all
-from elmo_keras.tasks.tag.entities import to_bio
+from elmo_keras.tasks.readers.lines import SPACES, blocks, malformed, parse_all
+from elmo_keras.tasks.tag.entities import OUTSIDE, TAG, has_bare_types, to_bio
 
 DOCSTART = "-DOCSTART-"
+DOCUMENT_LINES = "#begin document", "#end document"
+_BRACKET = re.compile(r"(\((?P<role>[^\s,()|*]+))?\*(?P<end>\))?")
 
 
 def read_conllu(path: str | Path) -> list[dict]:
@@ -50,28 +53,61 @@ def _conllu_word(line):
     return columns[1], columns[3]
 
 
-def read_conll(path: str | Path) -> list[dict]:
-    """Words (first column) and entities (last column), in any scheme of `to_bio`.
+def read_conll(path: str | Path, columns: tuple[int, int] | None = None) -> list[dict]:
+    """Words and entities in columns, in any scheme of `to_bio` or as types alone.
 
-    Columns are separated by tabs, or else by spaces. `-DOCSTART-` is left out.
+    Columns are separated by tabs, or else by spaces. If the first one counts the words of
+    each sentence, as in GermEval and Universal NER, the word is the second and its tag the
+    third; otherwise these are the first and the last one. `columns` are the positions of
+    word and tag, from 1. Lines without a word, `-DOCSTART-` and comments are left out.
     """
-    examples = [_example(words) for words in _sentences(path, _conll_word)]
-    return [example | {"tags": to_bio(example["tags"])} for example in examples]
+    sentences = list(blocks(path))
+    tokens = [[_columns(x) for _, x in s if x[0] != "#"] for s in sentences]
+    word, tag = 0, -1
+    if columns is not None:
+        word, tag = (column - 1 for column in columns)
+    elif _are_counted(tokens):
+        word, tag = 1, 2
+    n_needed = max(word, tag) + 1 if tag >= 0 else 2
+    tags = {row[tag] for rows in tokens for row in rows if len(row) >= n_needed}
+    sizes = {len(row) for rows in tokens for row in rows}
+    prefix = "I-" if has_bare_types(tags) else ""
+
+    def parse(line):
+        row = _columns(line)
+        if DOCSTART in row[: word + 1]:
+            return None
+        is_token = len(row) >= n_needed
+        is_tag = is_token and (row[tag] in tags or TAG.fullmatch(row[tag]))
+        if line[0] == "#" and not (is_tag and len(row) in sizes):
+            return None
+        if not is_token:
+            raise ValueError("a word and its tag are expected")
+        name = row[tag] if row[tag] == OUTSIDE else prefix + row[tag]
+        to_bio([name])  # checks it
+        return (row[word], name) if row[word] else None
+
+    if (word, tag) == (1, 2):
+        print(f"{path}: words are in column 2, tags in column 3", flush=True)
+    parsed = (parse_all(path, sentence, parse) for sentence in sentences)
+    examples = [_example(words) for words in parsed if words]
+    examples = [example | {"tags": to_bio(example["tags"])} for example in examples]
+    return _check_any(examples, path)
 
 
-def _conll_word(line):
-    columns = _columns(line)
-    if columns[0] == DOCSTART:
-        return None
-    if len(columns) < 2:
-        raise ValueError("a word and its tag are expected")
-    to_bio(columns[-1:])  # checks it
-    return columns[0], columns[-1]
+def _are_counted(sentences):
+    """Whether the first columns are 1, 2, … in each sentence, before a word and its tag."""
+    return any(sentences) and all(
+        [row[0] for row in rows] == [str(i) for i in range(1, len(rows) + 1)]
+        and all(len(row) > 2 for row in rows)
+        for rows in sentences
+    )
 
 
 def _columns(line):
-    columns = line.split("\t" if "\t" in line else " ")
-    return [column for column in columns if column] or [""]
+    if "\t" in line:
+        return [column.strip(SPACES) for column in line.rstrip(SPACES).split("\t")]
+    return [column for column in line.split(" ") if column]
 
 
 def read_klue(path: str | Path) -> list[dict]:
@@ -114,35 +150,71 @@ def _klue_sentence(characters):
 def read_roles(path: str | Path) -> list[dict]:
     """Semantic roles: an example for each predicate of a sentence, as in CoNLL-2005.
 
-    The columns are the word, the predicate (its lemma, or `-`), and BIO tags for each
-    predicate of the sentence in turn. `"predicate"` is 1 at the predicate of the
+    The columns are the word, the predicate (its lemma, or `-`), and BIO tags or brackets
+    for each predicate of the sentence in turn, or all those of CoNLL-2012. `"predicate"` is 1 at the predicate of the
     example, else 0.
     """
     examples = []
     for block in blocks(path):
-        rows = [_columns(line) for _, line in block]
-        predicates = [i for i, columns in enumerate(rows) if columns[1:2] != ["-"]]
-        parse_all(path, block, functools.partial(_check_roles, len(predicates)))
+        block = [(n, x) for n, x in block if not x.startswith(DOCUMENT_LINES)]
+        rows = parse_all(path, block, _role_columns)
+        predicates = [i for i, columns in enumerate(rows) if columns[1] != "-"]
+        n_columns = 2 + len(predicates)
+        parse_all(path, block, functools.partial(_check_roles, n_columns))
         for column, predicate in enumerate(predicates, 2):
+            cells = zip((n for n, _ in block), (columns[column] for columns in rows))
+            read_tag = _RoleTags()
+            tags = parse_all(path, cells, read_tag)
+            if read_tag.role:
+                reason = f"({read_tag.role}* does not end within its sentence"
+                raise malformed(path, block[-1][0], reason)
             examples.append(
                 {
                     "tokens": [columns[0] for columns in rows],
                     "predicate": [int(i == predicate) for i in range(len(rows))],
-                    "tags": to_bio([columns[column] for columns in rows]),
+                    "tags": to_bio(tags),
                 }
             )
     return _check_any(examples, path)
 
 
-def _check_roles(n_predicates, line):
+def _role_columns(line):
+    """The word, its predicate and the roles; of CoNLL-2012's columns, these alone."""
     columns = _columns(line)
-    if len(columns) != 2 + n_predicates:
+    if len(columns) > 11 and columns[2].isdecimal():
+        columns = [columns[3], columns[7], *columns[11:-1]]
+    if len(columns) < 2 or not all(columns):
+        raise ValueError("a word, its predicate or `-`, and roles are expected")
+    return columns
+
+
+def _check_roles(n_columns, line):
+    if (n := len(_role_columns(line))) != n_columns:
         raise ValueError(
-            f"{2 + n_predicates} columns are expected: word, predicate, and one for "
-            f"each of {n_predicates} predicates, not {len(columns)}"
+            f"{n_columns} columns are expected: word, predicate, and one for "
+            f"each of {n_columns - 2} predicates, not {n}"
         )
-    for tag in columns[2:]:
-        to_bio([tag])
+
+
+class _RoleTags:
+    """A column of roles, cell by cell: BIO, or brackets such as `(A0*`, `*` and `*)`."""
+
+    def __init__(self):
+        self.role = ""
+
+    def __call__(self, cell):
+        bracket = _BRACKET.fullmatch(cell)
+        if bracket is None or bracket["role"] and self.role:
+            to_bio([cell])
+            return cell
+        tag = f"I-{self.role}" if self.role else OUTSIDE
+        if bracket["role"]:
+            self.role, tag = bracket["role"], f"B-{bracket['role']}"
+        if bracket["end"]:
+            if not self.role:
+                raise ValueError(f"{cell!r} ends a role that did not begin")
+            self.role = ""
+        return tag
 
 
 READERS = {"pos": read_conllu, "ner": read_conll, "klue": read_klue, "srl": read_roles}

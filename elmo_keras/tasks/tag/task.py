@@ -13,9 +13,9 @@ from elmo_keras.tasks.tag.entities import (
     marks_spans,
     span_scores,
 )
-from elmo_keras.tasks.tag.tagged_text import READERS
+from elmo_keras.tasks.tag.tagged_text import READERS, read_conll
 from elmo_keras.tasks.task import Task
-from elmo_keras.util.arguments import Positive, Rate
+from elmo_keras.util.arguments import Count, Positive, Rate
 
 PREDICATE_DIM = 10
 
@@ -26,6 +26,7 @@ class Tagging(Task):
 
     Args:
         kind: `"pos"`, `"ner"`, `"klue"` or `"srl"`; if None, pos for *.conllu, else ner.
+        columns: positions of word and tag in files of `kind` ner, from 1.
         no_crf: whether each tag is decided independently.
     """
 
@@ -34,6 +35,7 @@ class Tagging(Task):
     dropout: Rate = 0.3
     layer_dropout: Rate = 0.3
     kind: Literal["pos", "ner", "klue", "srl"] | None = None
+    columns: tuple[Count, Count] | None = None
     no_crf: bool = False
 
     name = "tag"
@@ -44,7 +46,11 @@ class Tagging(Task):
         return self.kind or usual
 
     def read(self, path):
-        return READERS[self._kind](path)
+        if self.columns is None:
+            return READERS[self._kind](path)
+        if self._kind != "ner":
+            raise ValueError("--columns is for --kind ner. Leave it out.")
+        return read_conll(path, self.columns)
 
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.tag.tagger import Tagger  # by Keras

@@ -67,6 +67,13 @@ KLUE = """## line : a character and its tag
 씨|I-PS
 와|O
 """.replace("|", "\t")
+BRACKETS = "a - (A0*\nb - *)\nc c (V*)\nd - *\n"
+CONLL_2012 = """#begin document (d); part 000
+d 0 0 a NN (S* be - - Ann * (A0*) -
+d 0 1 b NN *) be 01 - Ann * (V*) -
+
+#end document
+"""
 ROLES = """The - B-A0 O
 cat - I-A0 O
 sat sit B-V O
@@ -156,6 +163,30 @@ READ = [
     ),
     (read_conll, CONLL, [PEOPLE]),
     (read_conll, IN_TABS, [PEOPLE]),
+    # Spaces after a tag, a line without a word, and a word that begins with "#".
+    (read_conll, "#a\tB-A \n\tI-A\nb\tI-A\t\n", [(["#a", "b"], ["B-A", "I-A"])]),
+    # Columns index, word, outer tag and inner tag, with comments.
+    (
+        read_conll,
+        "# at [1] O\n1\tA\tB-LOCderiv\tO\n2\tb\tO\tB-PER\n\n#\tat\n1\tC\tO\tO\n",
+        [(["A", "b"], ["B-LOCderiv", "O"]), (["C"], ["O"])],
+    ),
+    (
+        read_conll,
+        "a B-A\nb M-A\nc E-A\nd S-A\n",
+        [(["a", "b", "c", "d"], ["B-A", "I-A", "I-A", "B-A"])],
+    ),
+    # Types alone.
+    (
+        read_conll,
+        "a\tPER\nb\tPER\nc\tLOC\nd\tO\n",
+        [(["a", "b", "c", "d"], ["B-PER", "I-PER", "B-LOC", "O"])],
+    ),
+    (
+        functools.partial(read_conll, columns=(2, 1)),
+        "B-A a x\nO b x\n",
+        [(["a", "b"], ["B-A", "O"])],
+    ),
     (
         read_conll,
         "a\u2028b\x85c\x0bd O\r\n\xa0 O\n",
@@ -170,6 +201,12 @@ READ = [
             (["김", "씨와"], ["B-PS", "I-PS"]),
         ],
     ),
+    (
+        read_roles,
+        BRACKETS,
+        [(["a", "b", "c", "d"], [0, 0, 1, 0], ["B-A0", "I-A0", "B-V", "O"])],
+    ),
+    (read_roles, CONLL_2012, [(["a", "b"], [0, 1], ["B-A0", "B-V"])]),
     (
         read_roles,
         ROLES,
@@ -257,6 +294,13 @@ MALFORMED = [
     (read_klue, KLUE.replace("I-OG", ""), 4, "not ''"),
     (read_roles, ROLES.replace(" eat O B-V", " eat O"), 5, "4 columns"),
     (read_roles, ROLES.replace("B-A0", "A0"), 1, "not 'A0'"),
+    (read_roles, BRACKETS.replace("(A0*", "*"), 2, "ends a role that did not begin"),
+    (read_roles, BRACKETS.replace("(V*)", "(V*"), 4, r"\(V\* does not"),
+    (read_roles, BRACKETS.replace(" *\n", " (A1*\n"), 4, r"\(A1\* does not end"),
+    (read_conll, "a O\nb B-\n", 2, "not 'B-'"),
+    (read_conll, "a O\nb B-A1(R-A2\n", 2, "not 'B-A1"),
+    (read_conll, "a O\nb B-a,B-b\n", 2, "not 'B-a,B-b'"),
+    (read_conll, "a O\nb PER-B\n", 2, "not 'PER-B'"),
 ]
 MALFORMED += [
     (read_conll_2012, *row)
