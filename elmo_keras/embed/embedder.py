@@ -328,13 +328,16 @@ class Embedder:
                 model = Elmo.from_pretrained(model, weights=weights, dtype=dtype)
             return TensorFlowEngine(model, **choice)
         from elmo_keras.embed.engines.litert import LiteRTEngine
-        from elmo_keras.lite.engine import convert_once
+        from elmo_keras.lite.engine import LiteElmo, read_or_convert
 
         is_file = Path(model).suffix == LITE
         if is_file and weights:
             raise ValueError(f"{model} holds its weights. Leave out {weights}.")
-        path = Path(model) if is_file else convert_once(model, weights)
-        engine = LiteRTEngine(path, threads=settings["threads"], **choice)
+        if is_file:
+            lite = LiteElmo.read(Path(model), settings["threads"])
+        else:
+            lite = read_or_convert(model, weights, settings["threads"])
+        engine = LiteRTEngine(lite, **choice)
         exported = engine.arithmetic.split()[0]
         if arithmetic not in (None, exported):
             raise ValueError(

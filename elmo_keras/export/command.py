@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from elmo_keras.export.version_paths import check_export
 from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.lite.lite_file import MIN_COSINE
 from elmo_keras.util.arguments import (
     Count,
     Finite,
@@ -37,6 +38,7 @@ class Choices:
 
     Args:
         arithmetic: of LiteRT's products; int8 if not given
+        min_cosine: of vectors in int8 to exact ones, the mean of a layer
         layers: what is exported as `elmo`: the mix, the average, or one layer
         mix: W0,W1,… of the layers, before the softmax
         gamma: factor of the mix
@@ -58,6 +60,7 @@ class Choices:
     """
 
     arithmetic: Literal["int8", "float32"] | None = None
+    min_cosine: Annotated[Rate, Parameter(group="LiteRT")] = MIN_COSINE
     layers: Annotated[OneLayer, MIX] = "mix"
     mix: Annotated[Mix | None, MIX] = None
     gamma: Annotated[Finite | None, MIX] = None
@@ -88,6 +91,7 @@ class Choices:
 
 
 DEFAULTS = Choices()
+OF_LITERT = "arithmetic", "min_cosine"
 OF_MIX = "layers", "mix", "gamma", "layer_norm"
 OF_LANGUAGE_MODEL = "trainable", "dtype", "as_dict"
 OF_TRAINING = "dropout", "l2"
@@ -95,9 +99,9 @@ OF_TEXTS = "tokenizer", "normalization", "input_name"
 OF_VERSION = "version", "archive", "serving_files", "no_warmup"
 OF_SAVED_MODEL = *OF_VERSION, *OF_TEXTS, *OF_LANGUAGE_MODEL, *OF_TRAINING
 UNUSED = {
-    "saved_model": ("arithmetic",),
+    "saved_model": OF_LITERT,
     "litert": OF_SAVED_MODEL,
-    "packed": (*OF_SAVED_MODEL, *OF_MIX, "layer", "representation", "arithmetic"),
+    "packed": (*OF_SAVED_MODEL, *OF_MIX, "layer", "representation", *OF_LITERT),
 }
 
 
@@ -202,7 +206,15 @@ def export(
             "Elmo layer of the model."
         )
     mix = layer.mixes[choices.representation]
-    convert(layer, output, choices.arithmetic or "int8", mix=mix)
+    cosines = convert(
+        layer,
+        output,
+        choices.arithmetic or "int8",
+        min_cosine=choices.min_cosine,
+        mix=mix,
+    )
+    if cosines:
+        print(f"The lowest mean cosine of a layer to exact vectors: {min(cosines):.4f}")
     print(f"The model is in {output}")
 
 

@@ -6,7 +6,6 @@ import functools
 import glob
 import gzip
 import hashlib
-import json
 import os
 import shutil
 import stat
@@ -18,7 +17,7 @@ from typing import Any
 
 from elmo_keras.hub.cache import UNPACKED, cache_folder
 from elmo_keras.hub.catalogue import SOFTMAX
-from elmo_keras.util.files import file_stamp, only_process
+from elmo_keras.util.files import file_digest, only_process
 
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
@@ -40,7 +39,7 @@ def unpack(path: Path) -> Path:
     cache = cache_folder()
     parent = (path.parent if path.is_relative_to(cache) else cache) / UNPACKED
     stem = f"{path.name}-{_fingerprint(str(path.resolve()))}"
-    folder = parent / f"{stem}-{_fingerprint(json.dumps(file_stamp(path)))}"
+    folder = parent / f"{stem}-{file_digest(path)[:8]}"
     if not folder.exists():
         message = f"Waiting for another process, which unpacks {path}."
         with only_process(parent, message, wait=True):

@@ -1,18 +1,22 @@
 """From an `Elmo` layer to a `.tflite` file: words to vectors, and steps of the LSTMs."""
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from elmo_keras.elmo import Elmo, model_digest
-from elmo_keras.formats.packed import quantise
+from elmo_keras.formats.packed import quantisation_error, quantise
 from elmo_keras.layers.blocked_weights import plain
 from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Matrix, Model
-from elmo_keras.lite.lite_file import ARITHMETICS, LiteFile, write_lite
-from elmo_keras.lite.runtime import CompiledModel
+from elmo_keras.lite.lite_file import ARITHMETICS, MIN_COSINE, LiteFile, write_lite
+from elmo_keras.text.word_ids import boundary_tokens
 
 # Steps of LSTM blocks by the number of their rows, the longest first; words and characters
 # of a token graph. Between two of them the next larger one is run, with rows that nobody
@@ -24,6 +28,22 @@ STEPS = (
 )
 WORDS = 1, 4, 16, 32
 CHARACTERS = 16, 20, 28
+
+# Mean cosine of int8 to exact vectors of a layer, below which a warning is given.
+GOOD_COSINE = 0.995
+# Of a matrix in int8 where others aren't good enough; without outliers it has 0.013.
+_MAX_ERROR = 0.015
+_SENTENCES = (
+    "She walked along the bank of the river until the rain stopped .",
+    "The bank raised its rates again , and nobody knew why ( or asked ) .",
+    '" Did you see the play ? " he said ; " it was n\'t what we had expected . "',
+    "In 1994 , about 3,500 people lived on the island , most of them fishermen .",
+    "Light travels through glass more slowly than through air or water .",
+    "A committee of seven members chose Anna Lind as the head of the school .",
+    "Please send the report to Mr. Baker by Friday , not later than 5 p.m. .",
+    "그는 강가를 따라 천천히 걸었다 .",
+    "이 배는 내일 아침 부산으로 떠난다 .",
+)
 
 
 class LstmLayer(NamedTuple):
@@ -40,59 +60,115 @@ def convert(
     path: Path,
     arithmetic: str = "int8",
     *,
+    min_cosine: float = MIN_COSINE,
+    source: str | None = None,
     mix: ScalarMix | None = None,
     steps: Mapping[int, Sequence[int]] = STEPS,
     words: Sequence[int] = WORDS,
     characters: Sequence[int] = CHARACTERS,
-) -> None:
+) -> list[float]:
     """Writes the biLM and a mix, by default the first, of an `Elmo` layer as a `.tflite` file.
 
     With `"int8"` weights have a scale for each output, and inputs of matrix products are
-    quantised row by row, when they are known. `steps` are those of LSTM blocks by the number
+    quantised row by row, when they are known. Vectors of some sentences are compared with
+    those of the layer: if they aren't good enough, matrices with outliers stay in float32.
+    `source` is a hash of the model's files. `steps` are those of LSTM blocks by the number
     of their rows, the longest first; `words` and `characters` the sizes of token graphs,
     where words of the model's maximum of characters always have one.
+
+    Returns:
+        With `"int8"` the mean cosine of each layer's vectors to the exact ones.
+
+    Raises:
+        ValueError: the lowest mean cosine is below `min_cosine`.
     """
     if arithmetic not in ARITHMETICS:
         raise ValueError(
             f"`arithmetic` should be one of {ARITHMETICS}. Received: {arithmetic!r}"
         )
-    int8 = arithmetic == "int8"
+    sizes = {
+        "steps": steps,
+        "words": list(words),
+        "characters": _characters(elmo.config, characters),
+    }
+    mix, cosines = mix or elmo.mixes[0], []
+    file = _lite_file(elmo, mix, sizes, math.inf if arithmetic == "int8" else 0)
+    lite = LiteElmo(file)  # refuses what it can't run
+    if arithmetic == "int8":
+        cosines = _cosines(elmo, lite)
+        if min(cosines) < GOOD_COSINE:
+            file = _lite_file(elmo, mix, sizes, _MAX_ERROR)
+            cosines = _cosines(elmo, LiteElmo(file))
+        _check_cosines(cosines, min_cosine)
+    metadata = {"cosines": cosines, "source": source}
+    write_lite(path, file._replace(metadata={**file.metadata, **metadata}))
+    return cosines
+
+
+def _lite_file(elmo, mix, sizes, max_error):
+    """The file; matrices are int8 up to an error, by 0 all are float32."""
     config, bilm = elmo.config, elmo.bilm
     models = {}
     for direction in (bilm.lstm.forward, bilm.lstm.backward):
-        layers = [_lstm_layer(config, lstm, int8) for lstm in direction.lstms]
+        layers = [_lstm_layer(config, lstm, max_error) for lstm in direction.lstms]
         models[direction.name] = model = Model()
-        for rows, count in ((r, n) for r, counts in steps.items() for n in counts):
-            graph = Graph(model)
-            _lstm_graph(graph, config, layers, rows, count)
-            model.add(f"r{rows}_{count}", graph)
-    characters = _characters(config, characters)
+        for rows, counts in sizes["steps"].items():
+            for count in counts:
+                graph = Graph(model)
+                _lstm_graph(graph, config, layers, rows, count)
+                model.add(f"r{rows}_{count}", graph)
     cnn = bilm.token_representation
-    models["tokens"] = _token_model(config, cnn, int8, words, characters)
-    metadata = {
+    models["tokens"] = _token_model(config, cnn, max_error, sizes)
+    metadata: dict[str, Any] = {
         "config": config.to_dict(),
-        "arithmetic": arithmetic,
+        "arithmetic": "int8" if max_error else "float32",
         "model": model_digest(elmo),
-        "mix": (mix or elmo.mixes[0]).values(),
-        "steps": steps,
-        "words": words,
-        "characters": characters,
+        "mix": mix.values(),
+        **sizes,
     }
     graphs = {k: np.frombuffer(m.to_bytes(), np.uint8) for k, m in models.items()}
-    for graph in graphs.values():
-        CompiledModel(graph)  # refuses what it can't run
-    write_lite(path, LiteFile(metadata, graphs, _arrays(bilm)))
+    return LiteFile(metadata, graphs, _arrays(bilm))
 
 
-def _lstm_layer(config, lstm, int8):
+def _cosines(elmo, lite):
+    """Mean cosine of each layer to that of the `Elmo` layer."""
+    begin, end = boundary_tokens(elmo.config)
+    sentences = [sentence.split() for sentence in _SENTENCES]
+    lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+    words = [word.encode() for s in sentences for word in (begin, *s, end)]
+    found = lite.layers_of_vectors(lite.word_vectors(words), lengths)
+    x = elmo.bilm.token_vectors(tf.constant(words))
+    expected = elmo.bilm.layers_of_sentences(tf.cast(x, elmo.compute_dtype), lengths)
+    cosines = []
+    for a, b in zip(found, expected):
+        b = b.numpy().astype(np.float32)
+        norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+        cosines.append(float(np.mean(((a * b).sum(1) + 1e-12) / (norms + 1e-12))))
+    return cosines
+
+
+def _check_cosines(cosines, min_cosine):
+    by_layer = " ".join(f"{cosine:.5f}" for cosine in cosines)
+    if not min(cosines) >= min_cosine:  # also of NaN
+        raise ValueError(
+            "Vectors in int8 should have a mean cosine to the exact ones of at least "
+            f"{min_cosine} in each layer. Found: {by_layer}. Use float32, or `elmo-keras "
+            "export --format litert` with a lower --min-cosine."
+        )
+    if min(cosines) < GOOD_COSINE:
+        message = f"int8 loses accuracy: mean cosines to the exact vectors {by_layer}."
+        warnings.warn(f"{message} Use float32 where that matters.", stacklevel=3)
+
+
+def _lstm_layer(config, lstm, max_error):
     bias = _numpy(lstm.bias).astype(np.float32)
     units, projection = len(bias) // 4, lstm.projection_kernel
     bias[2 * units : 3 * units] += config.forget_bias
     return LstmLayer(
-        _matrix(_numpy(lstm.kernel), int8),
-        _matrix(_numpy(plain(lstm.recurrent_kernel)), int8),
+        _matrix(_numpy(lstm.kernel), max_error),
+        _matrix(_numpy(plain(lstm.recurrent_kernel)), max_error),
         bias,
-        None if projection is None else _matrix(_numpy(plain(projection)), int8),
+        None if projection is None else _matrix(_numpy(plain(projection)), max_error),
     )
 
 
@@ -146,14 +222,14 @@ def _characters(config, sizes):
     return *(c for c in sizes if widest <= c < longest), longest
 
 
-def _token_model(config, cnn, int8, words, characters):
+def _token_model(config, cnn, max_error, sizes):
     """Graphs that give the context-independent vectors `y` (words, dim).
 
     Inputs: `characters`, the vectors (words, characters, 1, dim) of a word's characters,
     and `words` (words, dim), those of words in a dictionary; either may be missing.
     """
     convolutions = [
-        (_matrix(_numpy(kernel)[:, None], int8), _numpy(bias))
+        (_matrix(_numpy(kernel)[:, None], max_error), _numpy(bias))
         for kernel, bias in zip(cnn.kernels, cnn.biases)
     ]
     highways = []
@@ -162,14 +238,14 @@ def _token_model(config, cnn, int8, words, characters):
         biases = highway.carry_bias, highway.transform_bias
         weights = np.concatenate([_numpy(k) for k in kernels], axis=1)
         bias = np.concatenate([_numpy(b) for b in biases])
-        highways.append((_matrix(weights, int8), bias))
+        highways.append((_matrix(weights, max_error), bias))
     projection: tuple[Matrix, np.ndarray] | None = None
     if cnn.projection is not None:
         bias = _numpy(cnn.projection.bias)
-        projection = _matrix(_numpy(cnn.projection.kernel), int8), bias
+        projection = _matrix(_numpy(cnn.projection.kernel), max_error), bias
     model = Model()
-    for rows in words:
-        for count in characters:
+    for rows in sizes["words"]:
+        for count in sizes["characters"]:
             graph = Graph(model)
             parts = []
             if config.word_embedding_dim:
@@ -207,12 +283,14 @@ def _arrays(bilm):
     return arrays
 
 
-def _matrix(kernel, int8):
+def _matrix(kernel, max_error):
     """A kernel (…, outputs) as a matrix with a row for each output."""
     rows = np.ascontiguousarray(np.moveaxis(kernel, -1, 0))
-    if not int8:
+    if not max_error:
         return Matrix(rows, None)
     values, scales = quantise(rows, tuple(range(1, rows.ndim)))
+    if max_error < math.inf and quantisation_error(rows, values, scales) > max_error:
+        return Matrix(rows, None)
     return Matrix(values, scales.reshape(-1))
 
 

@@ -4,7 +4,6 @@ import concurrent.futures
 import functools
 import hashlib
 import itertools
-import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,12 +15,19 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.hub.cache import LITERT, cache_folder
 from elmo_keras.hub.local_files import local_files, model_title
-from elmo_keras.lite.lite_file import DAMAGES, VERSION, not_whole, read_lite
+from elmo_keras.lite.lite_file import (
+    DAMAGES,
+    VERSION,
+    LiteFile,
+    not_whole,
+    read_lite,
+)
 from elmo_keras.lite.runtime import CompiledModel, aligned, library
 from elmo_keras.text.word_ids import WordIds
-from elmo_keras.util.files import file_stamp, only_process
+from elmo_keras.util.files import file_digest, only_process
 
 _ARITHMETIC = "int8"  # of models that are converted at their first use
+_SOFTMAX = "*softmax*.hdf5"  # which vectors don't need
 _N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 
@@ -32,23 +38,25 @@ class LiteElmo:
     can use one object; each waits for the one before.
     """
 
-    def __init__(self, path: str | Path, threads: int | None = None):
-        path = Path(path)
-        file = read_lite(path)
+    def __init__(self, file: LiteFile, threads: int | None = None):
         self.metadata = file.metadata
+        self.config = ElmoConfig(**file.metadata["config"])
+        _check(self.config, file)
+        self._tokens = _Tokens(self.config, file)
+        self._directions = [
+            _Direction(self.config, file, reverse=reverse) for reverse in (False, True)
+        ]
+        self._threads = threads or min(2, os.cpu_count() or 1)
+        self._lock, self._other = threading.RLock(), None
+
+    @classmethod
+    def read(cls, path: Path, threads: int | None = None) -> "LiteElmo":
+        file = read_lite(path)
         try:
-            self.config = ElmoConfig(**file.metadata["config"])
-            _check(self.config, file)
-            self._tokens = _Tokens(self.config, file)
-            self._directions = [
-                _Direction(self.config, file, reverse=reverse)
-                for reverse in (False, True)
-            ]
+            return cls(file, threads)
         except DAMAGES as error:
             reason = f" {error!s:.300}" if isinstance(error, ValueError) else ""
             raise ValueError(f"{not_whole(path)}.{reason}") from error
-        self._threads = threads or min(2, os.cpu_count() or 1)
-        self._lock, self._other = threading.RLock(), None
 
     def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
         """Context-independent: float32 `(words, projection_dim)`."""
@@ -279,25 +287,40 @@ class _Tokens:
         return bound[rows, characters]
 
 
-def convert_once(model: str | Path, weights: str | Path | None = None) -> Path:
-    """The path of a model's `.tflite` file, made at the first use and when its files change."""
+def read_or_convert(
+    model: str | Path, weights: str | Path | None, threads: int | None
+) -> LiteElmo:
+    """A model by the file of its content in the cache, made at the first use."""
     library()  # before a model is downloaded and converted
     options, weights_file = local_files(model, weights)
     parts = [p for p in (options, weights_file) if p is not None]
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
-    stamps = [file_stamp(file) for file in files]
-    key = hashlib.sha256(
-        json.dumps([VERSION, _ARITHMETIC, stamps]).encode()
-    ).hexdigest()
+    source = hashlib.sha256(f"{VERSION} {_ARITHMETIC}".encode())
+    for file in files:
+        if not file.match(_SOFTMAX):
+            source.update(f" {file.name} {file_digest(file)}".encode())
+    source = source.hexdigest()
     folder = cache_folder() / LITERT
-    path = folder / f"{model_title(model)}-{_ARITHMETIC}-{key[:16]}.tflite"
-    if not path.exists():
+    path = folder / f"{model_title(model)}-{_ARITHMETIC}-{source[:16]}.tflite"
+    lite = _read_cached(path, source, threads)
+    if lite is None:
         waiting = f"Waiting for another process, which converts {model}."
         with only_process(folder, waiting, wait=True):
-            if not path.exists():
+            lite = _read_cached(path, source, threads)
+            if lite is None:
                 from elmo_keras.elmo import Elmo
                 from elmo_keras.lite.convert import convert
 
                 elmo = Elmo.from_pretrained(options, weights=weights_file)
-                convert(elmo, path, _ARITHMETIC)
-    return path
+                convert(elmo, path, _ARITHMETIC, source=source)
+                lite = LiteElmo.read(path, threads)
+    return lite
+
+
+def _read_cached(path, source, threads):
+    """The model of a file in the cache; None if it is damaged, or another's."""
+    try:
+        lite = LiteElmo.read(path, threads)
+    except (FileNotFoundError, ValueError):
+        return None
+    return lite if lite.metadata.get("source") == source else None

@@ -21,6 +21,7 @@ from elmo_keras.lite.runtime import ALIGNMENT
 from elmo_keras.util.files import replacing
 
 ARITHMETICS = "int8", "float32"  # of the products
+MIN_COSINE = 0.95  # of int8 to exact vectors, the mean of the worst layer
 VERSION = 1
 _METADATA = "elmo.json"
 _HEADER_SIZE = 30  # bytes of an entry of a ZIP, before its name

@@ -14,6 +14,7 @@ from elmo_keras.embed.engines.litert import LiteRTEngine
 from elmo_keras.embed.word_vectors import WordVectors
 from elmo_keras.export.sentences import INPUT_NAMES
 from elmo_keras.export.version_paths import MODEL_NAME
+from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE, Servable
 from elmo_keras.serve.signature import LENGTHS, Arrays, Signature
 
@@ -29,7 +30,7 @@ class LiteServable(Servable):
             copy = Path(folder) / path.name
             shutil.copyfile(path, copy)
             try:
-                self._mix = LiteRTEngine(copy, "mix")
+                self._mix = LiteRTEngine(LiteElmo.read(copy), "mix")
             except ValueError as error:
                 raise ValueError(str(error).replace(str(copy), str(path))) from error
         self._words = WordVectors(self._mix, CACHE_BYTES)

@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import hashlib
 import importlib.metadata
 import os
 import re
@@ -42,6 +43,12 @@ def file_stamp(path: Path) -> dict[str, Any]:
     """The name, size and time of a file, by which a change of its content is noticed."""
     status = path.stat()
     return {"name": path.name, "size": status.st_size, "time": status.st_mtime_ns}
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of the content of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def installed_version(package: str) -> str | None:

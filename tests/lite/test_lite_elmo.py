@@ -10,6 +10,7 @@ from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import WordIds, boundary_tokens
 from tests.support.dictionaries import dictionary_config
+from tests.support.exported import elmo_layer
 from tests.support.models import randomize
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
@@ -60,6 +61,31 @@ def words_only():
 CONFIGS["dictionary of words"] = words_only()
 
 
+def test_matrices_with_outliers_stay_exact(tmp_path):
+    elmo = Elmo(ElmoConfig(64, 32, ((1, 16), (2, 16), (3, 32)), char_embedding_dim=8))
+    elmo.build()
+    randomize(elmo, scale=0.2)
+    kernels = [w for w in elmo.bilm.weights if "kernel" in w.name]
+    rng = np.random.default_rng(2)
+    for kernel in kernels:
+        outliers = rng.random(kernel.shape) < 5e-3
+        kernel.assign(np.where(outliers, 30.0 * kernel.numpy(), kernel))
+    path = tmp_path / "m.tflite"
+    cosines = convert(elmo, path)
+    assert min(cosines) > 0.995
+    assert LiteElmo.read(path).metadata["cosines"] == cosines
+    with pytest.raises(ValueError, match="at least 0.999999 in each layer"):
+        convert(elmo, tmp_path / "refused.tflite", min_cosine=0.999999)
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_int8_that_loses_accuracy_is_warned_of(tmp_path, monkeypatch):
+    elmo = elmo_layer()
+    monkeypatch.setattr("elmo_keras.lite.convert.GOOD_COSINE", 1.0)
+    with pytest.warns(UserWarning, match="int8 loses accuracy: mean cosines .* 0.9"):
+        convert(elmo, tmp_path / "m.tflite")
+
+
 def sentences_of(config, lengths):
     """Flat words with boundaries, and their numbers of tokens."""
     begin, end = (token.encode() for token in boundary_tokens(config))
@@ -94,7 +120,7 @@ def of_file(elmo, tmp_path_factory):
         if arithmetic not in made:
             convert(elmo, path, arithmetic)
             made[arithmetic] = True
-        return LiteElmo(path, **kwargs)
+        return LiteElmo.read(path, **kwargs)
 
     return of_file
 

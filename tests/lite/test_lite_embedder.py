@@ -1,7 +1,9 @@
 """Embedding by LiteRT, in programs and by commands, without TensorFlow."""
 
 import json
+import os
 import pickle
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -10,9 +12,11 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder, read_embeddings
+from elmo_keras.formats.model_directory import save_model
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from elmo_keras.tasks.tag.task import Tagging
 from tests.support.commands import command
+from tests.support.exported import elmo_layer
 from tests.support.task_models import run_command
 
 embed = command("embed")
@@ -82,14 +86,25 @@ def test_a_model_is_converted_once(
     for a, b in zip(again(SENTENCES), expected, strict=True):
         np.testing.assert_array_equal(a, b)
     assert again == first
-    files = model_directory, exact
-    others = {Embedder(model).fingerprint for model in files}
+    others = {Embedder(model).fingerprint for model in (model_directory, exact)}
     assert len(others | {first.fingerprint}) == 3
-    weights = model_directory / "weights.hdf5"
-    weights.touch()  # may have changed
+    # A file of another model in its place is made again, without a trace.
+    shutil.copy(exact, files[0])
+    assert Embedder(model_directory, arithmetic="int8") == first
+    (model_directory / "weights.hdf5").touch()  # the content is the same
     monkeypatch.setattr(Elmo, "from_pretrained", None)
-    with pytest.raises(TypeError):
-        Embedder(model_directory, arithmetic="int8")
+    assert Embedder(model_directory, arithmetic="int8") == first
+
+
+def test_models_with_equal_names_sizes_and_times_are_two(cache, tmp_path):
+    vectors = []
+    for parent in ("a", "b"):
+        folder = tmp_path / parent / "model"
+        save_model(folder, elmo_layer(seed=ord(parent)).bilm)
+        for file in folder.iterdir():
+            os.utime(file, (0, 0))
+        vectors.append(Embedder(folder, arithmetic="int8")("One sentence .".split()))
+    assert not np.array_equal(*vectors)
 
 
 def test_the_command_embeds_without_tensorflow(exact, tmp_path):

@@ -109,7 +109,7 @@ def make_seeds(folder: Path) -> None:
 
 
 def _vectors(path):
-    lite = LiteElmo(path)
+    lite = LiteElmo.read(path)
     return lite.layers_of_vectors(lite.word_vectors(WORDS), np.array([2]))
 
 

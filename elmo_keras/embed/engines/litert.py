@@ -1,7 +1,6 @@
 """The vectors of sentences by LiteRT, without TensorFlow."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -11,20 +10,18 @@ from elmo_keras.lite.engine import LiteElmo
 
 
 class LiteRTEngine(Engine):
-    """The biLM of a `.tflite` file; `mix` and `gamma` replace those of the file."""
+    """The biLM of `lite`; `mix` and `gamma` replace those of the file."""
 
     def __init__(
         self,
-        path: Path,
+        lite: LiteElmo,
         layers: str | int,
         *,
         mix: Sequence[float] | None = None,
         gamma: float | None = None,
         dtype: str = "float32",
         pooling: str | None = None,
-        threads: int | None = None,
     ):
-        lite = LiteElmo(path, threads)
         super().__init__(lite.config, layers, dtype=dtype, pooling=pooling)
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
