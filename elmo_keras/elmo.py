@@ -21,6 +21,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.token_batches import (
     dense_tokens,
+    is_placeholder,
     kind_and_rank,
     last_position,
     received,
@@ -285,6 +286,8 @@ class Elmo(keras.layers.Layer):
     def _checked(self, inputs):
         """The inputs, with lists and arrays of `str` as a tensor."""
         inputs = string_tensor(inputs)
+        if is_placeholder(inputs) and inputs.shape.rank == 3:
+            inputs = tf.cast(inputs, tf.int32)
         kind, rank = kind_and_rank(inputs)
         if kind is None or rank != {"string": 2, "integer": 3, "float": 4}[kind]:
             raise ValueError(

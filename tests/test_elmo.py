@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -14,6 +16,7 @@ from tests.support import reference
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import published_weights, randomize
+from tests.support.subclassed import Subclassed, inputs_of
 
 RNG = np.random.default_rng(0)
 
@@ -214,6 +217,53 @@ def test_fit_save_load_predict_from_strings(config, tmp_path):
     loaded = saved_and_loaded(model, tmp_path / "tagger.keras")
     expected = model.predict(TOKENS, verbose=0)
     np.testing.assert_array_equal(loaded.predict(TOKENS, verbose=0), expected)
+
+
+@pytest.fixture(scope="module")
+def saved_models(tmp_path_factory):
+    """Files of models of several kinds, and their outputs."""
+    folder = tmp_path_factory.mktemp("models")
+    words = keras.Input(**STRINGS)
+    functional = keras.Model(words, Elmo(ElmoConfig.preset("test"))(words))
+    models = {
+        "tokens": Subclassed(),
+        "text": Subclassed(raw_text=True),
+        "ids": Subclassed(),
+        "layers": Subclassed(),
+        "nested": keras.Model(words, Subclassed()(words)),
+        "cloned": keras.models.clone_model(functional),
+    }
+    outputs = {}
+    for name, model in models.items():
+        path = folder / f"{name}.keras"
+        outputs[path] = np.asarray(model(inputs_of(path)))
+        model.save(path)
+        model.save_weights(folder / f"{name}.weights.h5")
+    return outputs
+
+
+@pytest.mark.slow
+def test_models_of_all_kinds_come_back_with_their_weights(saved_models):
+    for path, expected in saved_models.items():
+        loaded = keras.models.load_model(path)  # a warning would be an error
+        np.testing.assert_array_equal(loaded(inputs_of(path)), expected)
+        randomize(loaded)
+        loaded.load_weights(path.with_suffix(".weights.h5"))
+        np.testing.assert_array_equal(loaded(inputs_of(path)), expected)
+
+
+@pytest.mark.slow  # starts a process
+def test_models_come_back_in_a_new_process(saved_models):
+    command = [sys.executable, "-m", "tests.support.subclassed", *saved_models]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    sums = [float(line) for line in run.stdout.split()]
+    expected = [outputs.sum(dtype=np.float64) for outputs in saved_models.values()]
+    np.testing.assert_allclose(sums, expected, rtol=1e-6)
+
+
+def test_floats_for_strings_are_refused_where_keras_is_not_building(config):
+    with pytest.raises(ValueError, match='keras.Input..None,., dtype="string"'):
+        Subclassed()(tf.ones((2, 3)))
 
 
 @pytest.mark.slow

@@ -37,7 +37,10 @@ def string_tensor(inputs):
 
     A list or array of strings becomes `(strings,)`; one of lists, `(lists, time)`,
     padded with `""`. Tuples count as lists, and so do columns of pandas and pyarrow.
+    A placeholder of Keras' becomes one of strings.
     """
+    if is_placeholder(inputs) and inputs.shape.rank in (1, 2):
+        return tf.ensure_shape(tf.fill(tf.shape(inputs), ""), inputs.shape)
     if not tf.is_tensor(inputs) and not keras.utils.is_keras_tensor(inputs):
         inputs = plain(inputs, padded=True)
         if is_table(inputs):
@@ -49,6 +52,16 @@ def string_tensor(inputs):
     if inputs and isinstance(inputs[0], (str, bytes)):
         return tf.constant(_encoded(inputs), tf.string)
     return padded_tokens(inputs, min_time=0)
+
+
+def is_placeholder(inputs) -> bool:
+    """Whether Keras calls with it to build a saved model, as floats of whatever shape.
+
+    It knows only the shapes that a subclassed model was called with, not the dtypes.
+    """
+    is_float = tf.is_tensor(inputs) and inputs.dtype.is_floating
+    name = getattr(tf.compat.v1.get_default_graph(), "name", "")
+    return is_float and not tf.executing_eagerly() and name.startswith("scratch_graph")
 
 
 def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
