@@ -125,7 +125,8 @@ def _finite(numbers):
 def _read_text(lines, dim, n_words=0):
     """Entries of lines; the word may contain spaces, as some of GloVe's do."""
     index = 0
-    for index, line in enumerate(lines, 1):
+    filled = itertools.filterfalse(bytes.isspace, lines)
+    for index, line in enumerate(filled, 1):
         word, *numbers = line.rstrip().rsplit(b" ", dim)
         if len(numbers) < dim:
             raise ValueError(

@@ -28,7 +28,7 @@ def binary(between=b"\n"):
 @pytest.mark.parametrize(
     ("content", "spaces"),
     [
-        (text(), True),
+        (text() + b"\n", True),
         (b"4 3\n" + text(), True),
         (b"4 3\n" + text().replace(b"\n", b" \n"), True),  # as fastText writes
         (binary(), False),
