@@ -12,13 +12,14 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse 
 from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.serve.batcher import Batcher, Request
-from elmo_keras.serve.config import Config, ModelConfig
-from elmo_keras.serve.errors import invalid, not_found, request_error
+from elmo_keras.serve.config import MEGABYTE, Config, ModelConfig
+from elmo_keras.serve.errors import invalid, not_found, request_error, too_much
 from elmo_keras.serve.servable import Servable
 from elmo_keras.serve.versions import Versions
 
 SIGNATURES = "signature_def"
 ONLY_PREDICT = "Only Predict is implemented. Use Predict."
+HELD_BODIES = 4  # bodies of the maximum size that are held at the same time
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 
@@ -26,6 +27,7 @@ MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 class Models:
     def __init__(self, models: Sequence[ModelConfig], config: Config):
         self._models = {model.name: Versions(model, config) for model in models}
+        self.bodies = Bodies(HELD_BODIES * config.max_message_mb * MEGABYTE)
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)
         self._stop = threading.Event()
@@ -94,6 +96,25 @@ class Models:
         self.drain(0)
         for versions in self._models.values():
             versions.close()
+
+
+class Bodies:
+    """Counts the bytes of all bodies, unpacked, until their requests are answered."""
+
+    def __init__(self, maximum: int):
+        self._maximum, self._lock, self.held = maximum, threading.Lock(), 0
+
+    def add(self, n_bytes: int) -> None:
+        with self._lock:
+            if self.held + n_bytes > self._maximum:
+                raise too_much(
+                    "The server holds other large requests. Try again later."
+                )
+            self.held += n_bytes
+
+    def remove(self, n_bytes: int) -> None:
+        with self._lock:
+            self.held -= n_bytes
 
 
 def spec_version(spec: ModelSpec) -> int | str | None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import grpc
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
@@ -21,10 +21,10 @@ from elmo_keras.serve.errors import RequestError, invalid, not_found, too_late, 
 from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models
 from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
 
-HELD_BODIES = 4  # bodies of the maximum size that are received at the same time
 # Seconds in which the rest of a refused body is read and discarded: a client that is
 # still sending would get a reset connection instead of the answer (RFC 9112, 9.6).
 LINGER = 10.0
+PROBE_SECONDS = 0.5  # until a client that closed its side is asked if it is there
 SENDING_SECONDS = 1.0  # for the last answers, when the server ends
 MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+|/labels/[^/:]+)?}"
 CORS = {
@@ -34,12 +34,36 @@ CORS = {
 }
 
 
+class Connection(web.RequestHandler):
+    """A connection whose client may close its side after a request and read the answer."""
+
+    __slots__ = ()
+
+    def eof_received(self):
+        self._loop.call_soon(self._end)  # the request that came with it has begun then
+        return True
+
+    def _end(self):
+        request = self._current_request
+        if request is not None and request.content.is_eof():
+            self.close()  # after the answer
+            self._loop.call_later(PROBE_SECONDS, self._probe, request)
+        elif self.transport is not None:
+            self.transport.close()
+
+    def _probe(self, request):
+        """Writes while the request is computed: nothing else shows that a client left."""
+        if self._current_request is request and not request.writer.output_size:
+            if request.version >= HttpVersion11 and self.transport is not None:
+                self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._loop.call_later(PROBE_SECONDS, self._probe, request)
+
+
 class RestServer:
     """`:predict`, metadata and status of models, and the page for Prometheus."""
 
     def __init__(self, models: Models, config: Config):
         self._models, self._config = models, config
-        self._held = 0  # bytes of the bodies that are being received
         self._socket = listen(config.host, config.rest_port, "--rest-port")
         self.port = self._socket.getsockname()[1]
         self._loop, self._stop = asyncio.new_event_loop(), asyncio.Event()
@@ -59,16 +83,24 @@ class RestServer:
         config = self._config
         runner = web.AppRunner(
             self._application(),
-            access_log=None,
             handler_cancellation=True,  # of clients that left
-            keepalive_timeout=config.rest_header_timeout,
-            lingering_time=min(LINGER, config.rest_body_timeout),
             shutdown_timeout=SENDING_SECONDS,
         )
         await runner.setup()
-        await web.SockSite(runner, self._socket).start()
-        await self._stop.wait()
-        await runner.cleanup()
+        connection = functools.partial(
+            Connection,
+            runner.server,  # pyright: ignore[reportArgumentType]
+            loop=self._loop,
+            access_log=None,  # pyright: ignore[reportArgumentType]
+            keepalive_timeout=config.rest_header_timeout,
+            lingering_time=min(LINGER, config.rest_body_timeout),
+        )
+        async with await self._loop.create_server(
+            connection, sock=self._socket
+        ) as site:
+            await self._stop.wait()
+            site.close()
+            await runner.cleanup()
 
     def _application(self):
         app = web.Application(middlewares=[self._count_and_refuse])
@@ -128,22 +160,28 @@ class RestServer:
         raise not_found(f"Not found: {request.path}")
 
     async def _predict(self, request):
-        spec, body = model_spec(request), await self._body(request)
+        as_columns, outputs = await self._outputs(request)
+        return await self._send(request, encode(outputs, as_columns=as_columns))
+
+    async def _outputs(self, request):
+        spec, body = model_spec(request), bytearray()
         seconds = self._config.rest_timeout
         read = functools.partial(decode, body, seconds=seconds)
         try:
+            await self._receive(request, body)
             async with asyncio.timeout(seconds):
                 waiting = await asyncio.to_thread(self._models.submit, spec, read)
                 # Cancelling it, after a time-out or without a client, drops the request.
-                outputs = await asyncio.wrap_future(waiting.future)
+                return waiting.as_columns, await asyncio.wrap_future(waiting.future)
         except TimeoutError:
             message = f"The request waited for {seconds:g} seconds."
             raise too_late(message) from None
-        return await self._send(request, encode(outputs, as_columns=waiting.as_columns))
+        finally:
+            self._models.bodies.remove(len(body))
 
-    async def _body(self, request):
-        """The body of a request, within the bounds of its size and time."""
-        body, maximum = bytearray(), self._config.max_message_mb * MEGABYTE
+    async def _receive(self, request, body):
+        """Reads the body of a request, within the bounds of its size and time."""
+        maximum = self._config.max_message_mb * MEGABYTE
         too_large = too_much(
             f"A body should have at most {maximum} bytes.", http_status=413
         )
@@ -152,14 +190,10 @@ class RestServer:
         try:
             async with asyncio.timeout(self._config.rest_body_timeout):
                 async for chunk in request.content.iter_any():
+                    self._models.bodies.add(len(chunk))
                     body += chunk
-                    self._held += len(chunk)
                     if len(body) > maximum:
                         raise too_large
-                    if self._held > HELD_BODIES * maximum:
-                        raise too_much(
-                            "The server receives other large requests. Try again later."
-                        )
         except TimeoutError:
             raise too_late(
                 f"The body should be complete after {self._config.rest_body_timeout:g} "
@@ -171,9 +205,6 @@ class RestServer:
                 "The body should be as its headers say: complete, plain or in gzip. "
                 f"Received: {len(body)} bytes"
             ) from None
-        finally:
-            self._held -= len(body)
-        return bytes(body)
 
     async def _send(self, request, pieces: Iterator[bytes]):
         """Sends an answer in blocks, the next of which is written after the last is read."""

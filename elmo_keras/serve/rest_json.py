@@ -28,7 +28,9 @@ PIECE = 2**14
 BLOCK = 2**20  # bytes that are sent at once
 
 
-def decode(body: bytes, servable: Servable, seconds: float | None = None) -> Request:
+def decode(
+    body: bytes | bytearray, servable: Servable, seconds: float | None = None
+) -> Request:
     content = _parsed(body)
     signature = servable.signature(content.get("signature_name", ""))
     as_columns = COLUMNS in content

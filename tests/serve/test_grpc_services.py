@@ -34,6 +34,7 @@ from elmo_keras.serve.signature import fill
 from tests.support import stand_in
 from tests.support.commands import command
 from tests.support.mutations import mutated
+from tests.support.rest_clients import PREDICT, ask
 from tests.support.serving_requests import malformed, text_request, tokens_request
 from tests.support.stand_in import refused
 from tests.support.waiting import PATIENCE, wait_until
@@ -160,6 +161,26 @@ def test_any_bytes_get_a_status(channel, caplog):
 def test_a_message_that_is_too_large_is_refused(stub):
     with refused(Code.RESOURCE_EXHAUSTED):
         stub.Predict(text_request(["x" * 2**20]))
+
+
+def test_messages_and_bodies_that_are_held_are_bounded_together(
+    server, stub, monkeypatch
+):
+    large = text_request(["x" * 10**6], "default")  # 1 kB in gzip, four fit
+    body = b'{"instances": ["%s"]}' % (b"x" * 200_000)
+    with stand_in.closed_gate(server, monkeypatch) as gate:
+        calls = [
+            stub.Predict.future(large, PATIENCE, compression=grpc.Compression.Gzip)
+            for _ in range(4)
+        ]
+        wait_until(lambda: server.models.bodies.held > 4 * 10**6)
+        with refused(Code.RESOURCE_EXHAUSTED, "other large requests"):
+            stub.Predict(large, PATIENCE, compression=grpc.Compression.Gzip)
+        assert ask(server.rest_port, PREDICT, body).status == 429
+        gate.open()
+        assert {call.code() for call in calls} == {Code.OK}
+    assert ask(server.rest_port, PREDICT, body).status == 200
+    wait_until(lambda: not server.models.bodies.held)
 
 
 def test_a_waiting_request_is_dropped_after_its_deadline_or_cancellation(

@@ -181,11 +181,12 @@ def test_a_client_that_asks_first_sends_its_body_after_the_answer(rest):
         assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
-def test_all_bodies_together_are_bounded(rest):
+def test_all_bodies_together_are_bounded(rest, model):
     server = rest()
     content = WITHOUT_END.replace("1000", str(2**20)) + " " * (2**20 - 2)
     with open_connections(server.port, 4, content) as connections:
-        wait_until(lambda: ask(server.port, PREDICT, b" " * 100).status == 429)
+        wait_until(lambda: model.models.bodies.held == 4 * (2**20 - 1))
+        assert ask(server.port, PREDICT, b" " * 100).status == 429
         for connection in connections:
             connection.close()
         wait_until(lambda: ask(server.port, PREDICT, b" " * 100).status == 400)
@@ -222,6 +223,25 @@ def test_a_client_that_leaves_takes_its_request_along(rest, model, gate):
     assert len(gate.batches) == 1
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_client_that_closes_its_side_gets_its_answer(
+    rest, gate, monkeypatch, version
+):
+    monkeypatch.setattr("elmo_keras.serve.rest.PROBE_SECONDS", 0.05)
+    request = WHOLE.replace("1.1", version)
+    with open_connections(rest().port, 1, request) as (connection,):
+        connection.shutdown(socket.SHUT_WR)
+        gate.wait_for(1)
+        interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+        for _ in range(3 if version == "1.1" else 0):  # HTTP/1.0 has none
+            assert connection.recv(len(interim)) == interim
+        gate.open()
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        assert response.status == 200 and b'"predictions"' in response.read()
+        assert not connection.recv(1)
+
+
 def test_an_error_of_the_model_is_a_500_whose_reason_is_in_the_log_alone(
     rest, model, monkeypatch, caplog
 ):
@@ -249,11 +269,11 @@ def test_browsers_are_answered_if_asked_for(rest):
     assert reply.status == 400 and allowed not in reply.headers
 
 
-def test_the_end_of_a_server_closes_its_connections_and_leaves_no_thread(rest):
+def test_the_end_of_a_server_closes_its_connections_and_leaves_no_thread(rest, model):
     before = set(threading.enumerate())
     server = rest()
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
-        wait_until(lambda: server._held)
+        wait_until(lambda: model.models.bodies.held)
         server.close()
         assert closed(connection)
     server.close()
