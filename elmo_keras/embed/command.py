@@ -41,6 +41,8 @@ def embed(
     mix: Mix | None = None,
     gamma: Finite | None = None,
     pooling: Literal["mean", "max"] | None = None,
+    keep_sentence_boundaries: bool = False,
+    lower_case: bool = False,
     float16: bool = False,
     arithmetic: Arithmetic | None = None,
     shard: Shard = (1, 1),
@@ -78,6 +80,8 @@ def embed(
         mix: W0,W1,… of the layers, before the softmax
         gamma: factor of the mix; the model's own, or 1, if not given
         pooling: one vector of each line in .npy (mean if not given) or .parquet
+        keep_sentence_boundaries: keep the vectors of <S> and </S>, two more of each line
+        lower_case: embed the tokens in lower case
         float16: write numbers in 2 bytes, not 4
         arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
         shard: I/N, the I-th of every N lines
@@ -126,6 +130,8 @@ def embed(
         "mix": mix,
         "gamma": gamma,
         "pooling": pooling,
+        "keep_sentence_boundaries": keep_sentence_boundaries,
+        "lower_case": lower_case,
         "dtype": "float16" if float16 else "float32",
         "arithmetic": arithmetic,
         "tokens_at_once": tokens_at_once,

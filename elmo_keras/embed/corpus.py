@@ -127,7 +127,7 @@ def _write_parts(
         for index, batch in enumerate(_read_ahead(batches)):
             if stop():
                 break
-            metadata = lines.describe(batch, texts)
+            metadata = lines.describe(batch, texts, embedder.engine.n_boundaries)
             written = parts.metadata(index, metadata["digest"])
             is_new = written is None or not written.items() >= metadata.items()
             if is_new:
@@ -204,7 +204,7 @@ class _Lines:
     def share(self, n_sentences: int) -> float | None:
         return self._rows.share(n_sentences * self._step)
 
-    def describe(self, batch: Batch, texts: bool) -> dict[str, Any]:
+    def describe(self, batch: Batch, texts: bool, n_boundaries: int) -> dict[str, Any]:
         """The metadata of the part of a batch, with the texts or without."""
         indices = [self._first + i * self._step for i in batch.sentences]
         lines = [self._texts.pop(i) for i in batch.sentences]
@@ -213,7 +213,7 @@ class _Lines:
         metadata = {
             "digest": digest.hexdigest(),
             "sentences": indices,
-            "lengths": batch.lengths.tolist(),
+            "lengths": (batch.lengths + n_boundaries).tolist(),
         }
         if texts:
             metadata["texts"] = [line.decode() for line in lines]

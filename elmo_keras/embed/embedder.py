@@ -62,6 +62,9 @@ class Embedder:
             made in the cache at the first use. Or Keras' dtype policy: `"float32"`,
             the default, `"bfloat16"` or `"mixed_bfloat16"`.
         tokenizer: splits a `str` into tokens; by default at ASCII white space.
+        keep_sentence_boundaries: whether the vectors of `<S>` and `</S>` are kept, two
+            more tokens of each sentence, in the result and for `pooling`.
+        lower_case: whether tokens are embedded in lower case.
         tokens_at_once: about how many tokens are computed together, by default 8192, or
             2048 with LiteRT.
         cache_bytes: about how much memory is used to keep the vectors of words.
@@ -92,6 +95,8 @@ class Embedder:
         dtype: str = "float32",
         arithmetic: str | None = None,
         tokenizer: Callable[[str], Sequence[str]] | None = None,
+        keep_sentence_boundaries: bool = False,
+        lower_case: bool = False,
         tokens_at_once: int | None = None,
         cache_bytes: int = 2**28,
         threads: int | None = None,
@@ -125,6 +130,8 @@ class Embedder:
             "dtype": dtype,
             "arithmetic": arithmetic,
             "tokenizer": tokenizer,
+            "keep_sentence_boundaries": keep_sentence_boundaries,
+            "lower_case": lower_case,
             "tokens_at_once": tokens_at_once or (2**11 if is_lite else 2**13),
             "cache_bytes": cache_bytes,
             "threads": threads,
@@ -224,6 +231,8 @@ class Embedder:
         words = self._words if words is None else words
         n_tokens, first = self._settings["tokens_at_once"], 0
         at_once = BATCHES_AT_ONCE * n_tokens
+        if self._settings["lower_case"]:
+            sentences = ([t.decode().lower().encode() for t in s] for s in sentences)
         for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):
             table, word_ids = words.encode(chunk)
             lengths = np.array([len(ids) for ids in word_ids])
@@ -265,14 +274,19 @@ class Embedder:
         """Everything that the vectors depend on, as JSON values."""
         engine, tokenizer = self.engine, self._settings["tokenizer"]
         mix = engine.mix if engine.layers == "mix" else {}
-        return mix | {
-            "model": engine.model,
-            "layers": engine.layers,
-            "dtype": engine.dtype,
-            "arithmetic": engine.arithmetic,
-            "pooling": engine.pooling,
-            "tokenizer": getattr(tokenizer, "__qualname__", None),
-        }
+        names = "keep_sentence_boundaries", "lower_case"
+        return (
+            mix
+            | {name: True for name in names if self._settings[name]}
+            | {
+                "model": engine.model,
+                "layers": engine.layers,
+                "dtype": engine.dtype,
+                "arithmetic": engine.arithmetic,
+                "pooling": engine.pooling,
+                "tokenizer": getattr(tokenizer, "__qualname__", None),
+            }
+        )
 
     def file_metadata(self, shard: str = "1/1") -> dict[str, Any]:
         """The metadata of every file of these vectors, as JSON values."""
@@ -317,7 +331,7 @@ class Embedder:
         settings = self._settings
         model, weights = settings["model"], settings["weights"]
         arithmetic = settings["arithmetic"]
-        names = "layers", "mix", "gamma", "dtype", "pooling"
+        names = "layers", "mix", "gamma", "dtype", "pooling", "keep_sentence_boundaries"
         choice = {name: settings[name] for name in names}
         if not uses_litert(model, arithmetic):
             from elmo_keras.elmo import Elmo

@@ -63,22 +63,28 @@ class LiteElmo:
         with self._lock:
             return self._tokens.vectors(words, self._run_both)
 
-    def layers_of_vectors(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    def layers_of_vectors(
+        self, x: np.ndarray, lengths: np.ndarray, *, keep_boundaries: bool = False
+    ) -> np.ndarray:
         """All layers of flat sentences: float32 `(n_layers + 1, tokens, 2 · projection_dim)`.
 
         `x` are the vectors `(tokens + 2 · sentences, projection_dim)`, with those of the
-        boundaries around each sentence, which `lengths` `(sentences,)` leave out.
+        boundaries around each sentence, which `lengths` `(sentences,)` leave out, and
+        the result too, unless they are kept.
         """
         dim, n_tokens = x.shape[1], int(lengths.sum())
         rows = np.repeat(np.arange(len(lengths)), lengths)
-        # One more row takes what no token needs.
-        layers = np.empty((self.config.n_layers + 1, n_tokens + 1, 2 * dim), np.float32)
-        halves = layers[..., :dim], layers[..., dim:]
         positions = np.arange(n_tokens) + 2 * rows + 1
+        if keep_boundaries:
+            positions = np.arange(len(x))
+        # One more row takes what no token needs.
+        n_layers, n_rows = self.config.n_layers + 1, len(positions) + 1
+        layers = np.empty((n_layers, n_rows, 2 * dim), np.float32)
+        halves = layers[..., :dim], layers[..., dim:]
 
         def job(direction, half):
             half[0, :-1] = x[positions]
-            direction.run(x, lengths, half[1:])
+            direction.run(x, lengths, half[1:], keep_boundaries)
 
         with self._lock:
             pairs = zip(self._directions, halves)
@@ -155,26 +161,30 @@ class _Direction:
         self._y = [aligned(n_rows, dim) for _ in range(config.n_layers)]
         self._bound = {}
 
-    def run(self, x, lengths, result):
-        """Writes the layers `(layers, tokens + 1, dim)` of flat sentences."""
+    def run(self, x, lengths, result, keep_boundaries):
+        """Writes the layers `(layers, rows + 1, dim)` of flat sentences."""
         order = np.argsort(-lengths, kind="stable")
         starts = np.cumsum(lengths) - lengths
         for first in range(0, len(order), self._max_rows):
             batch = order[first : first + self._max_rows]
-            self._run_rows(x, lengths[batch], starts[batch], batch, result)
+            self._run_rows(
+                x, lengths[batch], starts[batch], batch, result, int(keep_boundaries)
+            )
 
-    def _run_rows(self, x, lengths, starts, sentences, result):
-        n_steps = lengths[0] + 1  # the boundary before the first token, and tokens
+    def _run_rows(self, x, lengths, starts, sentences, result, kept):
+        counts = lengths + 1 + kept  # a boundary, the tokens, and the other if kept
+        n_steps = counts[0]
         time = np.arange(n_steps)[:, None]
         position = lengths + 1 - time if self._reverse else time
         # Where each step's tokens lie in x, and where their outputs go.
         sources = np.clip(starts + 2 * sentences + position, 0, len(x) - 1)
-        real = (position > 0) & (position <= lengths)
-        targets = np.where(real, starts + position - 1, result.shape[1] - 1)
-        running = np.count_nonzero(lengths + 1 > time, axis=1)
+        real = (position > -kept) & (position <= lengths + kept)
+        targets = sources if kept else starts + position - 1
+        targets = np.where(real, targets, result.shape[1] - 1)
+        running = np.count_nonzero(counts > time, axis=1)
         sizes = [r for r in self._steps if r < len(lengths)]
         # Steps after which a block with fewer rows will do.
-        ends = [n_steps, *(lengths[r] + 1 for r in sizes)]
+        ends = [n_steps, *(counts[r] for r in sizes)]
         turn = 0
         for state in self._states[0].values():
             state[: len(lengths)] = 0.0

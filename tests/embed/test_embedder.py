@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, Embedder, LanguageModel
+from elmo_keras import Elmo, Embedder, LanguageModel, embed_corpus, read_embeddings
 from elmo_keras.embed.engines import tensorflow
 from elmo_keras.formats.model_directory import save_model
 from tests.support.models import assert_all_close
@@ -40,6 +40,21 @@ def test_arrays_come_in_the_order_of_the_sentences(all_layers, elmo):
     tokens = [s.split() if isinstance(s, str) else s for s in SENTENCES]
     expected = [elmo.all_layers([sentence]).numpy()[0] for sentence in tokens]
     assert_all_close(all_layers(SENTENCES), expected)
+
+
+def test_boundaries_are_kept_as_the_layer_keeps_them(model_directory, tmp_path):
+    layer = Elmo.from_pretrained(model_directory, keep_sentence_boundaries=True)
+    options = {"keep_sentence_boundaries": True, "lower_case": True}
+    embedder = Embedder(layer, tokens_at_once=10, **options)
+    lower = [s.lower().split() if isinstance(s, str) else s for s in SENTENCES]
+    lower[-1] = ["one"]
+    expected = [layer([sentence]).numpy()[0] for sentence in lower]
+    assert_all_close(embedder(SENTENCES), expected)
+    assert embedder.metadata["keep_sentence_boundaries"] is True
+    (tmp_path / "text").write_text("Rivers bend .\n\nOne\n")
+    for name in "v.hdf5", "v.parquet":
+        embed_corpus(embedder, tmp_path / "text", tmp_path / name)
+        assert_all_close(read_embeddings(tmp_path / name), expected[::2])
 
 
 def test_normalized_vectors_have_length_1_or_0(means):

@@ -20,9 +20,16 @@ class Engine:
     word_dtype = np.dtype(np.float32)
 
     def __init__(
-        self, config: ElmoConfig, layers: str | int, *, dtype: str, pooling: str | None
+        self,
+        config: ElmoConfig,
+        layers: str | int,
+        *,
+        dtype: str,
+        pooling: str | None,
+        keep_sentence_boundaries: bool,
     ):
         self.config, self.layers = config, layers
+        self.n_boundaries = 2 if keep_sentence_boundaries else 0  # of each sentence
         self.dtype, self.pooling = dtype, pooling
         check_types(dtype, pooling)
         allowed = (*LAYERS, *range(config.n_layers + 1))
@@ -36,7 +43,7 @@ class Engine:
         raise NotImplementedError
 
     def compute(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The chosen layer, or all: `(1 or layers, tokens, dim)`.
+        """The chosen layer, or all: `(1 or layers, tokens + boundaries, dim)`.
 
         Takes the vectors of words, with those of the boundaries around each sentence,
         and how many tokens each sentence has.
@@ -53,6 +60,7 @@ class Engine:
     def embed(self, x: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
         """The vectors of each sentence of a batch, finite; arguments as in `compute`."""
         vectors = self.compute(x, lengths)
+        lengths = lengths + self.n_boundaries
         if self.pooling:
             vectors = np.stack([pool(h, lengths, self.pooling) for h in vectors])
         with np.errstate(over="ignore"):  # refused below

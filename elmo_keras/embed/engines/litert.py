@@ -21,8 +21,15 @@ class LiteRTEngine(Engine):
         gamma: float | None = None,
         dtype: str = "float32",
         pooling: str | None = None,
+        keep_sentence_boundaries: bool = False,
     ):
-        super().__init__(lite.config, layers, dtype=dtype, pooling=pooling)
+        super().__init__(
+            lite.config,
+            layers,
+            dtype=dtype,
+            pooling=pooling,
+            keep_sentence_boundaries=keep_sentence_boundaries,
+        )
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
             weights = _softmax(mix, self.config.n_layers + 1)
@@ -36,7 +43,7 @@ class LiteRTEngine(Engine):
         self.all_layers = lite.layers_of_vectors
 
     def compute(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        layers = self.all_layers(x, lengths)
+        layers = self.all_layers(x, lengths, keep_boundaries=bool(self.n_boundaries))
         if self.layers == "all":
             return layers
         if self.layers == "average":

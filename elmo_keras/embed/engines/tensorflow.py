@@ -27,10 +27,17 @@ class TensorFlowEngine(Engine):
         gamma: float | None,
         dtype: str,
         pooling: str | None,
+        keep_sentence_boundaries: bool = False,
     ):
         if not elmo.built:
             elmo.build()
-        super().__init__(elmo.config, layers, dtype=dtype, pooling=pooling)
+        super().__init__(
+            elmo.config,
+            layers,
+            dtype=dtype,
+            pooling=pooling,
+            keep_sentence_boundaries=keep_sentence_boundaries,
+        )
         self.elmo = elmo
         self._mix = _make_mix(elmo, mix, gamma)
         self.arithmetic = elmo.bilm.dtype_policy.name
@@ -63,7 +70,9 @@ class TensorFlowEngine(Engine):
 
     def _choose(self, x, lengths):
         """All layers, or a list of one, in float32 if they are pooled afterwards."""
-        layers = self.elmo.bilm.layers_of_sentences(x, lengths)
+        layers = self.elmo.bilm.layers_of_sentences(
+            x, lengths, keep_boundaries=bool(self.n_boundaries)
+        )
         if self.layers == "mix":
             layers = [self._mix(layers)]
         layers = [tf.cast(h, tf.float32) for h in layers]
