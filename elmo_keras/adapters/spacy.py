@@ -12,10 +12,13 @@ from elmo_keras.embed.embedder import Embedder
 
 @Language.factory("elmo", assigns=["doc.tensor"])
 class ElmoPipe:
-    """Sets `doc.tensor`, with a row for each token, 0 for white space.
+    """Sets `doc.tensor`, with a row for each token.
 
-    `vector` and `similarity` of documents, spans and tokens follow from it. Each sentence
-    is read on its own if an earlier component has found them, else a document is one.
+    `vector` and `similarity` of documents, spans and tokens follow from it; the row of
+    white space is the mean over the tokens, so that it doesn't change that of the
+    document. Each sentence is read on its own if an earlier component has found them,
+    else a document is one. Of a document that comes from another process or a file,
+    spaCy uses static vectors if its vocabulary has some.
 
     Args:
         model, layers, mix, gamma, arithmetic: as in `Embedder`, for vectors of tokens.
@@ -47,13 +50,22 @@ class ElmoPipe:
             vectors = self.embedder([[t.text for t in s] for s in sentences])
             for doc in docs:
                 doc.tensor = np.zeros((len(doc), self.embedder.dim), np.float32)
-                for hooks in doc.user_hooks, doc.user_span_hooks, doc.user_token_hooks:
-                    hooks["vector"] = _mean_vector
-                    hooks["similarity"] = _cosine
-                    hooks["has_vector"] = _has_vector
+                if doc.vocab.vectors.size:  # which spaCy would use instead
+                    for hooks in (
+                        doc.user_hooks,
+                        doc.user_span_hooks,
+                        doc.user_token_hooks,
+                    ):
+                        hooks["vector"] = _mean_vector
+                        hooks["similarity"] = _cosine
+                        hooks["has_vector"] = _has_vector
             for sentence, rows in zip(sentences, vectors):
                 for token, row in zip(sentence, rows):
                     token.doc.tensor[token.i] = row
+            for doc in docs:
+                space = np.array([token.is_space for token in doc], bool)
+                if space.any() and not space.all():
+                    doc.tensor[space] = doc.tensor[~space].mean(axis=0)
             yield from docs
 
 
@@ -64,13 +76,12 @@ def _split_sentences(doc):
 
 
 def _mean_vector(part: Doc | Span | Token) -> np.ndarray:
-    """The vector of a token; the mean over the tokens of a document or a span."""
+    """The vector of a token; the mean over a document or a span, as spaCy's."""
     rows = part.doc.tensor
     if isinstance(part, Span):
         rows = rows[part.start : part.end]
     elif isinstance(part, Token):
         rows = rows[part.i : part.i + 1]
-    rows = rows[rows.any(axis=1)]
     return rows.sum(axis=0) / max(len(rows), 1)
 
 
