@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from elmo_keras.hub.cache import UNPACKED, cache_folder
+from elmo_keras.hub.cache import UNPACKED, cache_folder, only_writer
 from elmo_keras.hub.catalogue import SOFTMAX
-from elmo_keras.util.files import file_digest, only_process
+from elmo_keras.util.files import file_digest
 
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
@@ -42,7 +42,7 @@ def unpack(path: Path) -> Path:
     folder = parent / f"{stem}-{file_digest(path)[:8]}"
     if not folder.exists():
         message = f"Waiting for another process, which unpacks {path}."
-        with only_process(parent, message, wait=True):
+        with only_writer(parent, message):
             if not folder.exists():
                 earlier = [*parent.glob(f"{glob.escape(stem)}-*")]
                 _unpack(path, folder)

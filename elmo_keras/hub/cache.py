@@ -1,9 +1,11 @@
 """The folder of downloaded models, and what bounds a download."""
 
+import contextlib
 import hashlib
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,6 +26,22 @@ def cache_folder() -> Path:
         return Path(folder).expanduser().absolute()
     keras_home = os.environ.get("KERAS_HOME") or "~/.keras"
     return Path(keras_home).expanduser().absolute() / "elmo_keras"
+
+
+@contextlib.contextmanager
+def only_writer(folder: Path, message: str) -> Iterator[None]:
+    """Locks a folder in the cache, see `only_process`; says what to do if it can't."""
+    try:
+        with only_process(folder, message, wait=True):
+            yield
+    except OSError as error:
+        path = Path(error.filename or "")
+        if not (path.is_relative_to(folder) or folder.is_relative_to(path)):
+            raise
+        text = (
+            f"{error.strerror}: {path} can't be written; {CACHE} names another folder"
+        )
+        raise OSError(error.errno, text) from error
 
 
 def is_offline() -> bool:

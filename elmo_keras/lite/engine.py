@@ -13,7 +13,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.hub.cache import LITERT, cache_folder
+from elmo_keras.hub.cache import LITERT, cache_folder, only_writer
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.lite_file import (
     DAMAGES,
@@ -24,7 +24,7 @@ from elmo_keras.lite.lite_file import (
 )
 from elmo_keras.lite.runtime import CompiledModel, aligned, library
 from elmo_keras.text.word_ids import WordIds
-from elmo_keras.util.files import file_digest, only_process
+from elmo_keras.util.files import file_digest
 
 _ARITHMETIC = "int8"  # of models that are converted at their first use
 _SOFTMAX = "*softmax*.hdf5"  # which vectors don't need
@@ -315,7 +315,7 @@ def read_or_convert(
     lite = _read_cached(path, source, threads)
     if lite is None:
         waiting = f"Waiting for another process, which converts {model}."
-        with only_process(folder, waiting, wait=True):
+        with only_writer(folder, waiting):
             lite = _read_cached(path, source, threads)
             if lite is None:
                 from elmo_keras.elmo import Elmo
@@ -331,6 +331,6 @@ def _read_cached(path, source, threads):
     """The model of a file in the cache; None if it is damaged, or another's."""
     try:
         lite = LiteElmo.read(path, threads)
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     return lite if lite.metadata.get("source") == source else None

@@ -64,6 +64,13 @@ def test_what_can_not_be_unpacked_leaves_nothing(directory, cache, monkeypatch):
     find_model(path)
 
 
+def test_a_cache_that_can_not_be_written_is_said(directory, cache, tmp_path):
+    path = zipped(tmp_path / "m.zip", contents(directory))
+    cache.write_text("")
+    with pytest.raises(NotADirectoryError, match="ELMO_KERAS_CACHE names another"):
+        find_model(path)
+
+
 def test_errors_name_the_archive_and_its_file(directory, tmp_path):
     files, path = contents(directory), tmp_path / "m.zip"
     for name, content, message in [
