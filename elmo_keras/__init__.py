@@ -1,9 +1,11 @@
 """ELMo on Keras 3 and TensorFlow 2."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # `typing` takes milliseconds, in which Ctrl-C is a traceback
 if TYPE_CHECKING:  # `X as X` says that X is public
+    from typing import Any
+
     from elmo_keras import layers as layers
     from elmo_keras.bilm import BidirectionalLanguageModel as BidirectionalLanguageModel
     from elmo_keras.config import ElmoConfig as ElmoConfig
@@ -55,7 +57,7 @@ _MODULES = {
 __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name == "layers":
         return importlib.import_module("elmo_keras.layers")
     if name not in _MODULES:

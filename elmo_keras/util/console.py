@@ -4,10 +4,8 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from elmo_keras.util.command import print_anything, run
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cyclopts import App
 
@@ -45,6 +43,10 @@ RESUMING = "models train embed search tag classify entail similarity answer core
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name; returns its exit status."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        from elmo_keras.util.command import print_anything, run
+    except KeyboardInterrupt:
+        return 130  # as `run`, which isn't there yet
     print_anything()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     name = arguments[0] if arguments[:1] and arguments[0] in COMMANDS else ""
