@@ -21,13 +21,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 from elmo_keras.serve.batcher import Request
 from elmo_keras.serve.config import MEGABYTE, Config
 from elmo_keras.serve.errors import RequestError, invalid
-from elmo_keras.serve.models import (
-    ONLY_PREDICT,
-    SIGNATURES,
-    Bodies,
-    Models,
-    model_spec,
-)
+from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models, model_spec
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE
 from elmo_keras.serve.signature import decode, fill
 
@@ -56,40 +50,9 @@ def unimplemented(self, request, context):
     context.abort(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
 
 
-class BoundBodies(grpc.ServerInterceptor):
-    """Refuses a message while others fill the memory for bodies.
-
-    gRPC says how large a message is once it is there: those that arrive at the same
-    moment are held too, until they are counted.
-    """
-
-    def __init__(self, bodies: Bodies):
-        self._bodies = bodies
-
-    def intercept_service(self, continuation, handler_call_details):
-        handler = continuation(handler_call_details)
-        if handler is None or handler.unary_unary is None:
-            return handler
-        return grpc.unary_unary_rpc_method_handler(
-            functools.partial(self._answer, handler),
-            response_serializer=handler.response_serializer,
-        )
-
-    def _answer(self, handler, body, context):
-        try:
-            self._bodies.add(len(body))
-        except RequestError as error:
-            context.abort(error.code, str(error))
-        try:
-            return handler.unary_unary(handler.request_deserializer(body), context)
-        except DecodeError:
-            message = "Exception deserializing request!"  # as gRPC says it
-            context.abort(grpc.StatusCode.INTERNAL, message)
-        finally:
-            self._bodies.remove(len(body))
-
-
-class GrpcServer(PredictionServiceServicer, ModelServiceServicer):
+class GrpcServer(
+    PredictionServiceServicer, ModelServiceServicer, grpc.ServerInterceptor
+):
     def __init__(
         self,
         models: Models,
@@ -103,7 +66,7 @@ class GrpcServer(PredictionServiceServicer, ModelServiceServicer):
         threads = config.max_enqueued_requests + computed + STATUS_THREADS
         self._server = grpc.server(
             ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
-            interceptors=[BoundBodies(models.bodies)],
+            interceptors=[self],
             maximum_concurrent_rpcs=threads,
             options=[
                 ("grpc.max_receive_message_length", config.max_message_mb * MEGABYTE),
@@ -127,6 +90,30 @@ class GrpcServer(PredictionServiceServicer, ModelServiceServicer):
         except RuntimeError as error:
             raise OSError(f"Can't listen on --port {port} of {host}.") from error
         self._server.start()
+
+    def intercept_service(self, continuation, handler_call_details):
+        """Bounds all messages together; gRPC says how large one is when it is there."""
+        handler = continuation(handler_call_details)
+        if handler is None or handler.unary_unary is None:
+            return handler
+        return grpc.unary_unary_rpc_method_handler(
+            functools.partial(self._answer, handler),
+            response_serializer=handler.response_serializer,
+        )
+
+    def _answer(self, handler, body, context):
+        try:
+            self.models.hold(len(body))
+            try:
+                message = handler.request_deserializer(body)
+                return handler.unary_unary(message, context)
+            finally:
+                self.models.hold(-len(body))
+        except RequestError as error:
+            context.abort(error.code, str(error))
+        except DecodeError:
+            message = "Exception deserializing request!"  # as gRPC says it
+            context.abort(grpc.StatusCode.INTERNAL, message)
 
     @count_and_refuse
     def Predict(self, request, context):

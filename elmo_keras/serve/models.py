@@ -27,7 +27,8 @@ MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 class Models:
     def __init__(self, models: Sequence[ModelConfig], config: Config):
         self._models = {model.name: Versions(model, config) for model in models}
-        self.bodies = Bodies(HELD_BODIES * config.max_message_mb * MEGABYTE)
+        self._max_held = HELD_BODIES * config.max_message_mb * MEGABYTE
+        self._lock, self.held = threading.Lock(), 0  # bytes of bodies, unpacked
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)
         self._stop = threading.Event()
@@ -43,6 +44,15 @@ class Models:
                 f"The models are {sorted(self._models)}. Received: {name!r}"
             )
         return self._models[name]
+
+    def hold(self, n_bytes: int) -> None:
+        """Counts bytes of a body until its request is answered, then less as many."""
+        with self._lock:
+            if n_bytes > 0 and self.held + n_bytes > self._max_held:
+                raise too_much(
+                    "The server holds other large requests. Try again later."
+                )
+            self.held += n_bytes
 
     def submit(self, spec: ModelSpec, read: Callable[[Servable], Request]) -> Request:
         """Queues a request; its version stays loaded until it is answered or dropped."""
@@ -96,25 +106,6 @@ class Models:
         self.drain(0)
         for versions in self._models.values():
             versions.close()
-
-
-class Bodies:
-    """Counts the bytes of all bodies, unpacked, until their requests are answered."""
-
-    def __init__(self, maximum: int):
-        self._maximum, self._lock, self.held = maximum, threading.Lock(), 0
-
-    def add(self, n_bytes: int) -> None:
-        with self._lock:
-            if self.held + n_bytes > self._maximum:
-                raise too_much(
-                    "The server holds other large requests. Try again later."
-                )
-            self.held += n_bytes
-
-    def remove(self, n_bytes: int) -> None:
-        with self._lock:
-            self.held -= n_bytes
 
 
 def spec_version(spec: ModelSpec) -> int | str | None:

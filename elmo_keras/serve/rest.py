@@ -177,7 +177,7 @@ class RestServer:
             message = f"The request waited for {seconds:g} seconds."
             raise too_late(message) from None
         finally:
-            self._models.bodies.remove(len(body))
+            self._models.hold(-len(body))
 
     async def _receive(self, request, body):
         """Reads the body of a request, within the bounds of its size and time."""
@@ -190,7 +190,7 @@ class RestServer:
         try:
             async with asyncio.timeout(self._config.rest_body_timeout):
                 async for chunk in request.content.iter_any():
-                    self._models.bodies.add(len(chunk))
+                    self._models.hold(len(chunk))
                     body += chunk
                     if len(body) > maximum:
                         raise too_large

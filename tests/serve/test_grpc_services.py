@@ -173,14 +173,14 @@ def test_messages_and_bodies_that_are_held_are_bounded_together(
             stub.Predict.future(large, PATIENCE, compression=grpc.Compression.Gzip)
             for _ in range(4)
         ]
-        wait_until(lambda: server.models.bodies.held > 4 * 10**6)
+        wait_until(lambda: server.models.held > 4 * 10**6)
         with refused(Code.RESOURCE_EXHAUSTED, "other large requests"):
             stub.Predict(large, PATIENCE, compression=grpc.Compression.Gzip)
         assert ask(server.rest_port, PREDICT, body).status == 429
         gate.open()
         assert {call.code() for call in calls} == {Code.OK}
     assert ask(server.rest_port, PREDICT, body).status == 200
-    wait_until(lambda: not server.models.bodies.held)
+    wait_until(lambda: not server.models.held)
 
 
 def test_a_waiting_request_is_dropped_after_its_deadline_or_cancellation(

@@ -185,7 +185,7 @@ def test_all_bodies_together_are_bounded(rest, model):
     server = rest()
     content = WITHOUT_END.replace("1000", str(2**20)) + " " * (2**20 - 2)
     with open_connections(server.port, 4, content) as connections:
-        wait_until(lambda: model.models.bodies.held == 4 * (2**20 - 1))
+        wait_until(lambda: model.models.held == 4 * (2**20 - 1))
         assert ask(server.port, PREDICT, b" " * 100).status == 429
         for connection in connections:
             connection.close()
@@ -273,7 +273,7 @@ def test_the_end_of_a_server_closes_its_connections_and_leaves_no_thread(rest, m
     before = set(threading.enumerate())
     server = rest()
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
-        wait_until(lambda: model.models.bodies.held)
+        wait_until(lambda: model.models.held)
         server.close()
         assert closed(connection)
     server.close()

@@ -18,18 +18,12 @@ class Engine:
     arithmetic: str
     mix: dict[str, Any]  # its layers' weights, `gamma` and `layer_norm`, as JSON values
     word_dtype = np.dtype(np.float32)
+    n_boundaries = 0  # 2 if those of each sentence are kept
 
     def __init__(
-        self,
-        config: ElmoConfig,
-        layers: str | int,
-        *,
-        dtype: str,
-        pooling: str | None,
-        keep_sentence_boundaries: bool,
+        self, config: ElmoConfig, layers: str | int, *, dtype: str, pooling: str | None
     ):
         self.config, self.layers = config, layers
-        self.n_boundaries = 2 if keep_sentence_boundaries else 0  # of each sentence
         self.dtype, self.pooling = dtype, pooling
         check_types(dtype, pooling)
         allowed = (*LAYERS, *range(config.n_layers + 1))

@@ -23,13 +23,8 @@ class LiteRTEngine(Engine):
         pooling: str | None = None,
         keep_sentence_boundaries: bool = False,
     ):
-        super().__init__(
-            lite.config,
-            layers,
-            dtype=dtype,
-            pooling=pooling,
-            keep_sentence_boundaries=keep_sentence_boundaries,
-        )
+        super().__init__(lite.config, layers, dtype=dtype, pooling=pooling)
+        self.n_boundaries = 2 if keep_sentence_boundaries else 0
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
             weights = _softmax(mix, self.config.n_layers + 1)

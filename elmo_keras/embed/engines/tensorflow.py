@@ -31,13 +31,8 @@ class TensorFlowEngine(Engine):
     ):
         if not elmo.built:
             elmo.build()
-        super().__init__(
-            elmo.config,
-            layers,
-            dtype=dtype,
-            pooling=pooling,
-            keep_sentence_boundaries=keep_sentence_boundaries,
-        )
+        super().__init__(elmo.config, layers, dtype=dtype, pooling=pooling)
+        self.n_boundaries = 2 if keep_sentence_boundaries else 0
         self.elmo = elmo
         self._mix = _make_mix(elmo, mix, gamma)
         self.arithmetic = elmo.bilm.dtype_policy.name
