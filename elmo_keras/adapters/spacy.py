@@ -51,14 +51,9 @@ class ElmoPipe:
             for doc in docs:
                 doc.tensor = np.zeros((len(doc), self.embedder.dim), np.float32)
                 if doc.vocab.vectors.size:  # which spaCy would use instead
-                    for hooks in (
-                        doc.user_hooks,
-                        doc.user_span_hooks,
-                        doc.user_token_hooks,
-                    ):
-                        hooks["vector"] = _mean_vector
-                        hooks["similarity"] = _cosine
-                        hooks["has_vector"] = _has_vector
+                    doc.user_hooks.update(_HOOKS)
+                    doc.user_span_hooks.update(_HOOKS)
+                    doc.user_token_hooks.update(_HOOKS)
             for sentence, rows in zip(sentences, vectors):
                 for token, row in zip(sentence, rows):
                     token.doc.tensor[token.i] = row
@@ -92,3 +87,6 @@ def _cosine(part: Doc | Span | Token, other: Doc | Span | Token) -> float:
 
 def _has_vector(_: Doc | Span | Token) -> bool:
     return True
+
+
+_HOOKS = {"vector": _mean_vector, "similarity": _cosine, "has_vector": _has_vector}

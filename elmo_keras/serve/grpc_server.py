@@ -31,23 +31,8 @@ SENDING_SECONDS = 1.0  # for errors, after the last answer that the grace allows
 SERVICES = "", "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"
 
 
-def count_and_refuse(method):
-    """A method of a service whose requests are counted and whose errors are a status."""
-
-    @functools.wraps(method)
-    def answer(self, request, context):
-        name = request.model_spec.name
-        try:
-            with self.models.answering("GRPC", method.__name__, name):
-                return method(self, request, context)
-        except RequestError as error:
-            context.abort(error.code, str(error))
-
-    return answer
-
-
 def unimplemented(self, request, context):
-    context.abort(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
+    raise RequestError(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
 
 
 class GrpcServer(
@@ -96,17 +81,21 @@ class GrpcServer(
         handler = continuation(handler_call_details)
         if handler is None or handler.unary_unary is None:
             return handler
+        method = handler_call_details.method.rpartition("/")[2]
         return grpc.unary_unary_rpc_method_handler(
-            functools.partial(self._answer, handler),
+            functools.partial(self._answer, handler, method),
             response_serializer=handler.response_serializer,
         )
 
-    def _answer(self, handler, body, context):
+    def _answer(self, handler, method, body, context):
+        """Counts a request; its errors become a status."""
         try:
             self.models.hold(len(body))
             try:
-                message = handler.request_deserializer(body)
-                return handler.unary_unary(message, context)
+                request = handler.request_deserializer(body)
+                name = getattr(getattr(request, "model_spec", None), "name", "")
+                with self.models.answering("GRPC", method, name):
+                    return handler.unary_unary(request, context)
             finally:
                 self.models.hold(-len(body))
         except RequestError as error:
@@ -115,7 +104,6 @@ class GrpcServer(
             message = "Exception deserializing request!"  # as gRPC says it
             context.abort(grpc.StatusCode.INTERNAL, message)
 
-    @count_and_refuse
     def Predict(self, request, context):
         self._count(1)
         # gRPC calls it after the answer is sent, and when the client hangs up.
@@ -142,7 +130,6 @@ class GrpcServer(
             fill(response.outputs[key], array, as_content=self._tensor_content)
         return response
 
-    @count_and_refuse
     def GetModelMetadata(self, request, context):
         if set(request.metadata_field) != {SIGNATURES}:
             raise invalid(
@@ -151,7 +138,6 @@ class GrpcServer(
             )
         return self.models.metadata(request.model_spec)
 
-    @count_and_refuse
     def GetModelStatus(self, request, context):
         return self.models.status(request.model_spec)
 
