@@ -17,7 +17,7 @@ CASES = [
     (BidirectionalLanguageModel, (CONFIG,), "vocabulary_size", (0, -1, 3.0, "x")),
     (CharacterCNN, (GROUPS, 4), "n_highway", (-1, 1.5, 2**40)),
     (CharacterCNN, (((1.5, 2),), 4), "width", ()),
-    (ProjectedLSTM, (4,), "projection_dim", (0, "5", None)),
+    (ProjectedLSTM, (4,), "projection_dim", (0, "5")),
     (ProjectedLSTM, (4, 5), "cell_clip", (-1, np.nan, "3", 0)),
     (ProjectedLSTM, (4, 5), "forget_bias", (None, "1")),
     (WordSoftmax, (), "vocabulary_size", (None, -1)),
