@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.formats.model_parts import OF_SOFTMAX, parts_of_model
 from elmo_keras.hub.cache import LITERT, cache_folder, only_writer
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.lite_file import (
@@ -27,7 +27,6 @@ from elmo_keras.text.word_ids import WordIds
 from elmo_keras.util.files import file_digest
 
 _ARITHMETIC = "int8"  # of models that are converted at their first use
-_SOFTMAX = "*softmax*.hdf5"  # which vectors don't need
 _N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 
@@ -307,7 +306,7 @@ def read_or_convert(
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
     source = hashlib.sha256(f"{VERSION} {_ARITHMETIC}".encode())
     for file in files:
-        if not file.match(_SOFTMAX):
+        if not file.match(OF_SOFTMAX[0]):  # which vectors don't need
             source.update(f" {file.name} {file_digest(file)}".encode())
     source = source.hexdigest()
     folder = cache_folder() / LITERT

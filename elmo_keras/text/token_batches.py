@@ -59,9 +59,10 @@ def is_placeholder(inputs) -> bool:
 
     It knows only the shapes that a subclassed model was called with, not the dtypes.
     """
-    is_float = tf.is_tensor(inputs) and inputs.dtype.is_floating
+    if tf.executing_eagerly() or not tf.is_tensor(inputs):
+        return False
     name = getattr(tf.compat.v1.get_default_graph(), "name", "")
-    return is_float and not tf.executing_eagerly() and name.startswith("scratch_graph")
+    return inputs.dtype.is_floating and name.startswith("scratch_graph")
 
 
 def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:

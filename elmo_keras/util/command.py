@@ -50,7 +50,7 @@ class CommandFailed(Exception):
     """The work failed although arguments and input were right; the status is 1."""
 
 
-def print_anything() -> None:
+def prepare_streams() -> None:
     """Lets terminals that lack a character show its code, such as those of cp1252.
 
     A closed standard stream, which Python has as None, is opened on the null device:

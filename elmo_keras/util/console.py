@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # as in `elmo_keras`
 if TYPE_CHECKING:
     from cyclopts import App
 
@@ -44,10 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name; returns its exit status."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
-        from elmo_keras.util.command import print_anything, run
+        from elmo_keras.util.command import prepare_streams, run
     except KeyboardInterrupt:
         return 130  # as `run`, which isn't there yet
-    print_anything()
+    prepare_streams()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     name = arguments[0] if arguments[:1] and arguments[0] in COMMANDS else ""
     program = f"elmo-keras {name}".strip()

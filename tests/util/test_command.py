@@ -12,7 +12,7 @@ import cyclopts
 import pytest
 
 from elmo_keras.util import arguments, console
-from elmo_keras.util.command import CommandFailed, print_anything, stopping
+from elmo_keras.util.command import CommandFailed, prepare_streams, stopping
 from elmo_keras.util.command import run as run_work
 from tests.support.paths import ROOT
 
@@ -196,7 +196,7 @@ def test_output_that_nobody_reads_ends_a_command():
 def test_a_character_that_the_terminal_lacks_is_shown_by_its_code(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
     monkeypatch.setattr(sys, "stdout", stream)
-    print_anything()
+    prepare_streams()
     print("Layers → vectors, 한")
     stream.flush()
     assert b"Layers \\u2192 vectors, \\ud55c" in stream.buffer.getvalue()
