@@ -35,13 +35,14 @@ def join_at_marks(text: str, spans: Iterable[Span]) -> list[Span]:
 
 def _belong(text, first, begin):
     """Whether the token at `begin` continues the one from `first` to it."""
-    if _extends(text[begin]) or text[begin - 1] == ZERO_WIDTH_JOINER:
+    if extends(text[begin]) or text[begin - 1] == ZERO_WIDTH_JOINER:
         return True
     is_word = text[first].isalnum() and text[begin].isalnum()
-    return is_word and _extends(text[begin - 1])
+    return is_word and extends(text[begin - 1])
 
 
-def _extends(character):
+def extends(character: str) -> bool:
+    """Whether it is a combining mark or a joiner, which belongs to what is before it."""
     return unicodedata.category(character)[0] == "M" or character in _JOINERS
 
 
