@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.text.corpus import Corpus as Corpus
     from elmo_keras.text.mirrored_strategy import MirroredStrategy as MirroredStrategy
     from elmo_keras.text.token_batches import tokenize as tokenize
+    from elmo_keras.text.tokenizers import split_words as split_words
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
     from elmo_keras.training.keras_model import (
         TrainableLanguageModel as TrainableLanguageModel,
@@ -52,6 +53,7 @@ _MODULES = {
     "push_to_hub": "hub.hugging_face",
     "read_embeddings": "embed.embeddings",
     "save_model": "formats.model_directory",
+    "split_words": "text.tokenizers",
     "tokenize": "text.token_batches",
 }
 __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from elmo_keras.argument_checks import (
     check_choices,
@@ -46,6 +46,7 @@ _PUBLISHED_KEYS = {
 _OWN_KEYS = {
     "unicode_normalization": ("elmo_keras", "unicode_normalization"),
     "cut_at": ("elmo_keras", "cut_at"),
+    "tokenizer": ("elmo_keras", "tokenizer"),
     "word_embedding_dim": ("elmo_keras", "word_embedding_dim"),
     "lstm_projection": ("elmo_keras", "lstm_projection"),
 }
@@ -166,6 +167,9 @@ class ElmoConfig:
             beside those of its characters, 0 without words.
         lstm_projection: whether LSTM layers have a projection even if `units` is
             `projection_dim`; in bilm-tf they have none then, and `proj_clip` no effect.
+        tokenizer: how the text of the model was split, and how a `str` is split by
+            default: at `"spaces"` (as published), or into `"words"` and punctuation
+            (`elmo_keras.split_words`).
 
     Raises:
         ValueError: a value is out of range; the message names the field.
@@ -195,6 +199,7 @@ class ElmoConfig:
     dictionary: TokenDictionary | None = None
     word_embedding_dim: int = 0
     lstm_projection: bool = False
+    tokenizer: Literal["spaces", "words"] = "spaces"
 
     def __post_init__(self):
         object.__setattr__(self, "filters", _pairs(self.filters))
@@ -210,6 +215,7 @@ class ElmoConfig:
         check_clips(cell_clip=self.cell_clip, proj_clip=self.proj_clip)
         check_choices((True, False), use_skip_connections=self.use_skip_connections)
         check_choices((True, False), lstm_projection=self.lstm_projection)
+        check_choices(("spaces", "words"), tokenizer=self.tokenizer)
         has_words = self.dictionary is not None and self.dictionary.words
         least, most = (1, _MAX_CHARACTERS) if has_words else (0, 0)
         if self.is_of_tokens:
@@ -326,8 +332,9 @@ class ElmoConfig:
             del fields["dictionary"], fields["word_embedding_dim"]
         elif not self.is_of_tokens:
             del fields["dictionary"]["is_vocabulary"]
-        if not self.lstm_projection:
-            del fields["lstm_projection"]
+        for name, default in (("lstm_projection", False), ("tokenizer", "spaces")):
+            if fields[name] == default:
+                del fields[name]
         return fields
 
     def to_summary(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.length_batches import balanced_batches, in_order
-from elmo_keras.text.sentences import Sentence, tokens_of_sentences
+from elmo_keras.text.sentences import Sentence, tokens_of_sentences, words_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.windows import Plan, window
 
@@ -188,7 +188,7 @@ class LanguageModel:
                 progress(sum(map(len, batch)))
 
         yield from in_order(
-            tokens_of_sentences(sentences),
+            tokens_of_sentences(sentences, self.bilm.config.tokenizer),
             scores_of,
             batches_of=lambda lengths: balanced_batches(
                 [length + 2 for length in lengths], self._tokens_at_once
@@ -221,7 +221,11 @@ class LanguageModel:
             ValueError: there is no sentence.
         """
         check_process()
-        corpus = text if isinstance(text, Corpus) else Corpus.from_sentences(text)
+        if isinstance(text, Corpus):
+            corpus = text
+        else:
+            tokenizer = self.bilm.config.tokenizer
+            corpus = Corpus.from_sentences(words_of_sentences(text, tokenizer))
         if not len(corpus):
             raise ValueError("`text` should hold at least one sentence. It is empty.")
         sums = log_probability_sums(
@@ -292,7 +296,7 @@ class LanguageModel:
         Raises:
             TypeError, ValueError: there is no such sentence, position or direction.
         """
-        [sentence] = tokens_of_sentences([tokens])
+        [sentence] = tokens_of_sentences([tokens], self.bilm.config.tokenizer)
         logs = self._logs(sentence, position, direction)
         return self._best(logs, top, leave_out=self.vocabulary.special)
 
@@ -307,7 +311,7 @@ class LanguageModel:
         Returns:
             As `likeliest`, without the token itself, in upper or lower case.
         """
-        [sentence] = tokens_of_sentences([tokens])
+        [sentence] = tokens_of_sentences([tokens], self.bilm.config.tokenizer)
         logs = self._logs(sentence, position, "both")
         word = sentence[position].decode()
         same = self.vocabulary.encode({word, word.lower(), word.title(), word.upper()})

@@ -42,7 +42,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         pooling: str = "mean",
         normalize: bool = False,
         arithmetic: str | None = None,
-        tokenizer: Callable[[str], Sequence[str]] | None = None,
+        tokenizer: str | Callable[[str], Sequence[str]] | None = None,
     ):
         self.model = model
         self.layers = layers

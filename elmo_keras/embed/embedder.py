@@ -61,7 +61,8 @@ class Embedder:
         arithmetic: `"int8"`: LiteRT computes, without TensorFlow, from a file that is
             made in the cache at the first use. Or Keras' dtype policy: `"float32"`,
             the default, `"bfloat16"` or `"mixed_bfloat16"`.
-        tokenizer: splits a `str` into tokens; by default at ASCII white space.
+        tokenizer: how a `str` is split into tokens: at `"spaces"`, into `"words"` and
+            punctuation, or by a function; by default as the model's text was.
         keep_sentence_boundaries: whether the vectors of `<S>` and `</S>` are kept, two
             more tokens of each sentence, in the result and for `pooling`.
         lower_case: whether tokens are embedded in lower case.
@@ -94,7 +95,7 @@ class Embedder:
         pooling: str | None = None,
         dtype: str = "float32",
         arithmetic: str | None = None,
-        tokenizer: Callable[[str], Sequence[str]] | None = None,
+        tokenizer: str | Callable[[str], Sequence[str]] | None = None,
         keep_sentence_boundaries: bool = False,
         lower_case: bool = False,
         tokens_at_once: int | None = None,
@@ -206,7 +207,7 @@ class Embedder:
         if isinstance(sentences, (str, bytes)):
             sentences = [sentences]
         n_sentences = len(sentences) if isinstance(sentences, Sized) else None
-        tokens = tokens_of_sentences(sentences, self._settings["tokenizer"])
+        tokens = tokens_of_sentences(sentences, self.tokenizer)
         with Progress(disable=not progress) as bar:
             for array in in_turn(self._computed(tokens, n_sentences, bar)):
                 yield _normalize(array) if normalize else array
@@ -270,11 +271,17 @@ class Embedder:
         return 2 * self.engine.config.projection_dim
 
     @property
+    def tokenizer(self) -> str | Callable[[str], Sequence[str]]:
+        """How a `str` is split: a name or a function."""
+        return self._settings["tokenizer"] or self.engine.config.tokenizer
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """Everything that the vectors depend on, as JSON values."""
-        engine, tokenizer = self.engine, self._settings["tokenizer"]
+        engine, tokenizer = self.engine, self.tokenizer
         mix = engine.mix if engine.layers == "mix" else {}
         names = "keep_sentence_boundaries", "lower_case"
+        tokenizer = getattr(tokenizer, "__qualname__", tokenizer)
         return (
             mix
             | {name: True for name in names if self._settings[name]}
@@ -284,7 +291,8 @@ class Embedder:
                 "dtype": engine.dtype,
                 "arithmetic": engine.arithmetic,
                 "pooling": engine.pooling,
-                "tokenizer": getattr(tokenizer, "__qualname__", None),
+                # None for spaces, as in files of earlier versions.
+                "tokenizer": None if tokenizer == "spaces" else tokenizer,
             }
         )
 

@@ -53,7 +53,8 @@ class Choices:
         no_warmup: write no warm-up requests
         trainable: what a program that loads it can train
         dtype: of the biLM
-        tokenizer: how strings are split; all but spaces need tensorflow-text
+        tokenizer: how strings are split, by default as the model's text was;
+            unicode_script needs tensorflow-text
         normalization: Unicode normal form, by tensorflow-text
         as_dict: a call returns all outputs as a dict unless it says as_dict=False
         input_name: of the sentences in requests; google/elmo has text
@@ -75,9 +76,9 @@ class Choices:
     no_warmup: Annotated[bool, SAVED] = False
     trainable: Annotated[Literal["nothing", "mix", "all"], SAVED] = "mix"
     dtype: Annotated[Literal["float32", "bfloat16"], SAVED] = "float32"
-    tokenizer: Annotated[Literal["spaces", "whitespace", "unicode_script"], SAVED] = (
-        "spaces"
-    )
+    tokenizer: Annotated[
+        Literal["spaces", "words", "whitespace", "unicode_script"] | None, SAVED
+    ] = None
     normalization: Annotated[Literal["NFC"] | None, SAVED] = None
     as_dict: Annotated[bool, USE] = False
     input_name: Annotated[Literal["sentences", "text"], USE] = "sentences"

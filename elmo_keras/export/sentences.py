@@ -1,12 +1,14 @@
 """The inputs of signatures, and the tokens of sentences in them."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
 
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.text.token_batches import tokenize
 
-TOKENIZERS = "spaces", "whitespace", "unicode_script"
+TokenizerName = Literal["spaces", "words", "whitespace", "unicode_script"]
 INPUT_NAMES = "sentences", "text"  # google/elmo has text
 # The words of models that answer questions, see `tasks.answer.words`.
 WORDS = "words"
@@ -40,23 +42,21 @@ class SpaceTokenizer:
 
 
 def splitter(
-    name: str, normalization: str | None = None
+    name: TokenizerName, normalization: str | None = None
 ) -> Callable[[tf.Tensor], tf.RaggedTensor]:
     """A function: texts `(batch,)` → the tokens of each, ragged `(batch, tokens)`.
 
-    `"whitespace"` is ASCII white space, as in the files that a model is trained on;
-    `"unicode_script"` separates punctuation from words. A text is normalised first;
+    `"words"` is `split_words`; `"whitespace"` is ASCII white space, as in the files that a
+    model is trained on; `"unicode_script"` of tensorflow-text separates punctuation from words. A text is normalised first;
     bytes that are not UTF-8 stay as they are.
     """
-    if name not in TOKENIZERS or normalization not in (None, "NFC"):
-        raise ValueError(
-            f"`tokenizer` should be one of {TOKENIZERS}, and `normalization` 'NFC' or "
-            f"None. Received: {name!r}, {normalization!r}"
-        )
+    check_choices(get_args(TokenizerName), tokenizer=name)
+    check_choices((None, "NFC"), normalization=normalization)
+    tokenizer: Any = "spaces" if name == "whitespace" else name
     if name == "unicode_script":
         tokenizer = tensorflow_text().UnicodeScriptTokenizer()
-    else:  # None is the default of `tokenize`: white space
-        tokenizer = SpaceTokenizer() if name == "spaces" else None
+    elif name == "spaces":
+        tokenizer = SpaceTokenizer()
 
     def split(text):
         if normalization:

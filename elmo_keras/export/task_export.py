@@ -10,6 +10,7 @@ import tensorflow as tf
 from elmo_keras.export.sentences import (
     INPUT_NAMES,
     WORDS,
+    TokenizerName,
     checked,
     columns_with_rows,
     longest,
@@ -38,7 +39,7 @@ def export_task(
     model: TaskModel,
     output: str | Path,
     *,
-    tokenizer: Literal["spaces", "whitespace", "unicode_script"] = "spaces",
+    tokenizer: TokenizerName | None = None,
     normalization: Literal["NFC"] | None = None,
     input_name: Literal["sentences", "text"] = "sentences",
     version: int | None = None,
@@ -61,7 +62,7 @@ def export_task(
             f"A {name} can't be exported. Export a model of tag, classify, entail, "
             "similarity or answer; or the Elmo layer in this one, with --layer NAME."
         )
-    if finds_words and (tokenizer != "spaces" or normalization is not None):
+    if finds_words and (tokenizer not in (None, "spaces") or normalization is not None):
         raise ValueError(
             f"`tokenizer` and `normalization` are not for a {name}, which finds the "
             "words of its texts. Leave them out."
@@ -73,6 +74,8 @@ def export_task(
         )
     new_version(Path(output), version)
     root, vectors = tf.train.Checkpoint(), model.token_vectors
+    if tokenizer is None:
+        tokenizer = vectors.elmo.config.tokenizer if vectors.elmo else "spaces"
     root.variables = [weight.value for weight in model.weights]
     table = None
     if vectors.words:

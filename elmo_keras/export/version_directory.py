@@ -17,6 +17,7 @@ from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import read_options
 from elmo_keras.elmo import model_digest
 from elmo_keras.export.saved_model import make_saved_model
+from elmo_keras.export.sentences import TokenizerName
 from elmo_keras.export.session_graph import edit_saved_model, inputs_of
 from elmo_keras.export.version_paths import (
     EXTRA,
@@ -42,7 +43,7 @@ def export_elmo(
     representation: int = 0,
     trainable: Literal["nothing", "mix", "all"] = "mix",
     dtype: Literal["float32", "bfloat16"] = "float32",
-    tokenizer: Literal["spaces", "whitespace", "unicode_script"] = "spaces",
+    tokenizer: TokenizerName | None = None,
     normalization: Literal["NFC"] | None = None,
     as_dict: bool = False,
     input_name: Literal["sentences", "text"] = "sentences",
@@ -59,9 +60,9 @@ def export_elmo(
             `"nothing"`, the `"mix"`, or `"all"`, the mix and the biLM.
         dtype: dtype of the biLM's weights and matrix products, `"float32"` or
             `"bfloat16"`. Outputs, mix and cell state are float32 either way.
-        tokenizer: what splits the texts of `default`: `"spaces"`; `"whitespace"` of
-            ASCII; or `"unicode_script"`, which separates punctuation too and needs
-            tensorflow-text.
+        tokenizer: what splits the texts of `default`: `"spaces"`; `"words"`, which
+            separates punctuation too (`split_words`); `"whitespace"` of ASCII; or
+            `"unicode_script"` of tensorflow-text. None for that of the model's text.
         normalization: `"NFC"` to normalize the text of `default` first.
         as_dict: whether a call of the SavedModel returns all outputs as a dict unless
             it says otherwise. If not, it returns `default`, as google/elmo does.
@@ -89,6 +90,7 @@ def export_elmo(
         )
 
     new_version(Path(output), version)
+    tokenizer = tokenizer or elmo.config.tokenizer
     root, signatures, mix = make_saved_model(
         elmo,
         representation=representation,

@@ -17,6 +17,7 @@ from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE, Servable
 from elmo_keras.serve.signature import LENGTHS, Arrays, Signature
+from elmo_keras.text.tokenizers import split_words
 
 CACHE_BYTES = 2**28  # of the vectors of words
 
@@ -33,6 +34,7 @@ class LiteServable(Servable):
                 self._mix = LiteRTEngine(LiteElmo.read(copy), "mix")
             except ValueError as error:
                 raise ValueError(str(error).replace(str(copy), str(path))) from error
+        self.tokenizer = self._mix.config.tokenizer
         self._words = WordVectors(self._mix, CACHE_BYTES)
         dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers
         lengths = tensor(LENGTHS, tf.int32, (None,))
@@ -71,9 +73,15 @@ class LiteServable(Servable):
             sentences = [row[:n].tolist() for row, n in rows]
         else:
             (texts,) = inputs.values()
-            sentences = [[t for t in text.split(b" ") if t] for text in texts]
+            sentences = [self._split(text) for text in texts]
             time = max(map(len, sentences), default=0)
         return self._outputs(sentences, time, keys)
+
+    def _split(self, text):
+        if self.tokenizer == "words":
+            tokens = split_words(text.decode(errors="surrogateescape"))
+            return [token.encode(errors="surrogateescape") for token in tokens]
+        return [token for token in text.split(b" ") if token]
 
     def _outputs(self, sentences, time, keys):
         lengths = np.array([len(tokens) for tokens in sentences], np.int32)

@@ -1,10 +1,12 @@
 """Sentences as programs give them, as lists of tokens in UTF-8."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from elmo_keras.text.tokenizers import Tokenizer, find_tokenizer
 from elmo_keras.util.command import shortened
 
 Sentence = str | bytes | Sequence[str | bytes]
@@ -20,11 +22,11 @@ _EXPECTED = (
 
 def tokens_of_sentences(
     sentences: str | Iterable[Sentence],
-    tokenizer: Callable[[str], Sequence[str]] | None = None,
+    tokenizer: str | Tokenizer = "spaces",
 ) -> Iterator[list[bytes]]:
     """The tokens of each sentence as UTF-8; decides everywhere what sentences are.
 
-    A `str` is one sentence, split at ASCII white space or by the tokenizer; strings in a
+    A `str` is one sentence, split by the tokenizer or that of a name; strings in a
     list or a column are sentences, and lists or rows of them are tokens. `""` at the end
     of a row of a two-dimensional array is padding.
     """
@@ -33,12 +35,15 @@ def tokens_of_sentences(
         values = [values]
     if not _has_items(values):
         raise TypeError(f"Sentences {_EXPECTED}. Received: {_shown(sentences)}")
-    return (_tokens(n, sentence, tokenizer) for n, sentence in enumerate(values))
+    split = None if tokenizer == "spaces" else find_tokenizer(tokenizer)
+    return (_tokens(n, sentence, split) for n, sentence in enumerate(values))
 
 
-def words_of_sentences(sentences: str | Iterable[Sentence]) -> Iterator[list[str]]:
+def words_of_sentences(
+    sentences: str | Iterable[Sentence], tokenizer: str | Tokenizer = "spaces"
+) -> Iterator[list[str]]:
     """As `tokens_of_sentences`, but the tokens are `str`."""
-    for tokens in tokens_of_sentences(sentences):
+    for tokens in tokens_of_sentences(sentences, tokenizer):
         yield [token.decode() for token in tokens]
 
 
@@ -91,7 +96,7 @@ def _tokens(index, value, tokenizer):
         if not _has_items(sentence):
             raise TypeError
         tokens = [encoded(plain(token)) for token in sentence]
-        b" ".join(tokens).decode()  # are they UTF-8?
+        b"".join(tokens).decode()  # are they UTF-8?
     except UnicodeError as error:
         raise ValueError(f"Sentence {index} should be UTF-8. {error}") from None
     except (TypeError, AttributeError):
@@ -104,7 +109,21 @@ def _tokens(index, value, tokenizer):
             f"The tokens of sentence {index} should not be empty. Token "
             f"{tokens.index(b'')} is ''."
         )
+    warn_of_spaces(tokens)
     return tokens
+
+
+def warn_of_spaces(tokens: Sequence[bytes]) -> None:
+    """Warns, at the first time, of a token that is probably a text that wasn't split."""
+    if b" " in b"".join(tokens):
+        token = next(token for token in tokens if b" " in token).decode(
+            errors="replace"
+        )
+        warnings.warn(
+            f"The token {shortened(token)} holds a space, which is one of its characters "
+            "here. Give a sentence as one `str`, which is split, or as a list of tokens.",
+            stacklevel=2,
+        )
 
 
 def _has_items(value):

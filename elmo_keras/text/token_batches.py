@@ -7,18 +7,21 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_choices
+from elmo_keras.text.graph_tokenizer import split_words_in_graph
 from elmo_keras.text.length_batches import padded_arrays
-from elmo_keras.text.sentences import encoded, is_table, plain
+from elmo_keras.text.sentences import encoded, is_table, plain, warn_of_spaces
 
 
-def tokenize(text: tf.Tensor, tokenizer: Any = None) -> tf.RaggedTensor:
+def tokenize(text: tf.Tensor, tokenizer: Any = "spaces") -> tf.RaggedTensor:
     """Tokens of each text.
 
     Args:
         text: string tensor `(batch,)`.
-        tokenizer: None to split on ASCII white space, with core operations
-            only; or a tensorflow-text tokenizer, an object whose `tokenize`
-            takes a string tensor `(batch,)` and returns a RaggedTensor.
+        tokenizer: `"spaces"` to split on ASCII white space, or `"words"` to split words
+            and punctuation as `split_words` does, both with core operations only; or a
+            tensorflow-text tokenizer, an object whose `tokenize` takes a string tensor
+            `(batch,)` and returns a RaggedTensor.
 
     Returns:
         Ragged string tensor `(batch, tokens)`.
@@ -29,7 +32,11 @@ def tokenize(text: tf.Tensor, tokenizer: Any = None) -> tf.RaggedTensor:
     [[b'a', b'b'], []]
     """
     text = tf.convert_to_tensor(string_tensor(text), tf.string)
-    return tf.strings.split(text) if tokenizer is None else tokenizer.tokenize(text)
+    if not isinstance(tokenizer, str):
+        return tokenizer.tokenize(text)
+    check_choices(("spaces", "words"), tokenizer=tokenizer)
+    split = tf.strings.split if tokenizer == "spaces" else split_words_in_graph
+    return split(text)
 
 
 def string_tensor(inputs):
@@ -67,7 +74,9 @@ def is_placeholder(inputs) -> bool:
 
 def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
     """Lists of tokens as a string tensor `(sentences, time)`, padded with `""`."""
-    rows = [np.array(_encoded(row), object) for row in sentences]
+    lists = [_encoded(row) for row in sentences]
+    warn_of_spaces([token for row in lists for token in row])
+    rows = [np.array(row, object) for row in lists]
     narrowest = np.full(min_time, b"", object)
     return tf.constant(padded_arrays([*rows, narrowest], b"")[:-1], tf.string)
 

@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
+from elmo_keras.argument_checks import check_choices
+
 Span = tuple[int, int]
-Tokenizer = Callable[[str], list[str]]  # text → tokens
+Tokenizer = Callable[[str], Sequence[str]]  # text → tokens
 # Lines → for each line its sentences of tokens.
 RawTextTokenizer = Callable[[list[str]], list[list[list[str]]]]
 
@@ -85,6 +87,14 @@ TOKENIZERS: dict[str | None, Tokenizer] = {
     "spaces": split_spaces,
     "words": split_words,
 }
+
+
+def find_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer:
+    """The function of a name, or itself."""
+    if not isinstance(tokenizer, str):
+        return tokenizer
+    check_choices(("spaces", "words"), tokenizer=tokenizer)
+    return TOKENIZERS[tokenizer]
 
 
 def raw_text_tokenizer() -> RawTextTokenizer:

@@ -1,5 +1,6 @@
 """The embedder for programs: NumPy arrays of any sentences."""
 
+import dataclasses
 import itertools
 import os
 import pickle
@@ -11,12 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+<<<<<<< HEAD
 from elmo_keras import Elmo, Embedder, LanguageModel, embed_corpus, read_embeddings
+=======
+from elmo_keras import Elmo, ElmoConfig, Embedder, LanguageModel
+>>>>>>> bca8624 (A model says how its text was split; a str is split that way, in Python and in graphs)
 from elmo_keras.embed.engines import tensorflow
 from elmo_keras.formats.model_directory import save_model
+from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.filterwarnings("ignore:The token")
 SENTENCES = [
     "Rivers bend .",
     ["two tokens", "한국어"],
@@ -94,6 +101,18 @@ def test_a_stream_has_bounded_memory(means):
     np.testing.assert_allclose(next(stream), means("word 0"), atol=1e-6)
     stream.close()
     assert next(read) < 100
+
+
+def test_text_is_split_as_that_of_the_model(elmo):
+    raw, spaces = ["It's (really) late!"], [["It's", "(really)", "late!"]]
+    words = [["It", "'s", "(", "really", ")", "late", "!"]]
+    config = dataclasses.replace(elmo.config, tokenizer="words")
+    for model, tokens in (elmo, spaces), (elmo_layer(config), words):
+        embedder = Embedder(model)
+        np.testing.assert_array_equal(embedder(raw)[0], embedder(tokens)[0])
+        assert ElmoConfig.from_options(model.config.to_options()) == model.config
+    chosen = Embedder(elmo, tokenizer="words")(raw)[0]
+    np.testing.assert_array_equal(chosen, Embedder(elmo)(words)[0])
 
 
 def test_a_tokenizer_splits_text(model_directory, means):
@@ -176,6 +195,11 @@ def test_a_forked_process_is_told_to_be_spawned(means):
 def test_an_embedder_of_a_layer_is_not_pickled(elmo):
     with pytest.raises(TypeError, match="can't be pickled. Make it from the path"):
         pickle.dumps(Embedder(elmo))
+
+
+def test_a_token_with_a_space_is_warned_of(means):
+    with pytest.warns(UserWarning, match="The token 'two tokens' holds a space"):
+        means([["two tokens"]])
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,8 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer.words import offset_tokens
 from elmo_keras.tasks.answer.words_in_graph import words_in_graph
-from elmo_keras.text.tokenizers import (
-    split_spaces,
-    split_words,
-)
+from elmo_keras.text.token_batches import tokenize
+from elmo_keras.text.tokenizers import split_spaces, split_words
 
 
 @pytest.mark.parametrize(
@@ -29,6 +27,38 @@ from elmo_keras.text.tokenizers import (
 def test_raw_text_becomes_split_words(text, tokens):
     assert split_words(text) == tokens.split()
     assert split_words(tokens) == tokens.split()
+
+
+# What rules of `split_words` look at, and neighbours of each kind.
+PIECES = [*"aAntTsSmdrevlK'’.,!?~-_%·/ 012é한क", "\u0301", "\u200d", "\u017f", "\u212a"]
+PIECES += [
+    "\u0130",
+    "\u0131",
+    "\u093f",
+    "\u00ad",
+    "👩",
+    "🏽",
+    "\t",
+    "\u3000",
+    "²",
+    "n't",
+]
+
+
+def test_a_graph_splits_as_python_does():
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(PIECES, n)) for n in rng.integers(0, 24, 5000)]
+    found = tokenize(tf.constant(texts), "words").to_list()
+    assert [[t.decode() for t in row] for row in found] == [*map(split_words, texts)]
+
+
+@pytest.mark.parametrize(
+    "name", ["ko_nsmc/ratings_test.txt", "en_goemotions/dev.tsv", "en_snli/dev.txt"]
+)
+def test_a_graph_splits_real_texts_as_python_does(data, name):
+    texts = data(name).read_text(encoding="utf-8").split("\n")[:10_000]
+    found = tokenize(tf.constant(texts), "words").to_list()
+    assert [[t.decode() for t in row] for row in found] == [*map(split_words, texts)]
 
 
 def test_split_text_is_split_at_ascii_white_space_only():

@@ -16,6 +16,7 @@ from elmo_keras.embed.outputs import is_parquet
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentences import words_of_sentences
+from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.util.arguments import Arithmetic, Count, Index
 from elmo_keras.util.command import import_tensorflow, stopping
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
@@ -119,7 +120,7 @@ def search(
             points = rows[:MAX_POINTS]
             texts = [sentences.sentence(i)[1] for i in range(len(points))]
             write_projector(projector, {"sentences": (points, texts)})
-        for tokens in read_queries(query):
+        for tokens in read_queries(query, embedder.tokenizer):
             print(f"Closest to: {' '.join(tokens)}")
             print(f" cosine {sentences.id_name:>8}  sentence")
             closest = searched.closest(embedder.encode([tokens])[0], top)
@@ -143,13 +144,15 @@ def check_index(file: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
         check_file(file)
 
 
-def read_queries(query: Sequence[str]) -> Iterator[list[str]]:
+def read_queries(
+    query: Sequence[str], tokenizer: str | Tokenizer
+) -> Iterator[list[str]]:
     """The tokens of a query, or of each line of standard input where none is given."""
     if not query:
         lines = lines_of(sys.stdin.buffer, "standard input")
-        yield from filter(None, words_of_sentences(lines))
+        yield from filter(None, words_of_sentences(lines, tokenizer))
         return
-    [tokens] = words_of_sentences(" ".join(query))
+    [tokens] = words_of_sentences(" ".join(query), tokenizer)
     if not tokens:
         raise ValueError("The query should have at least one token.")
     yield tokens

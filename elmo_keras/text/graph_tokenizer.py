@@ -42,7 +42,7 @@ def split_words_in_graph(texts: tf.Tensor) -> tf.RaggedTensor:
         tf.cast(first, tf.int32),
         tf.cast(after - first, tf.int32),
     )
-    return tf.RaggedTensor.from_value_rowids(tokens, rows, decoded.nrows())
+    return tf.RaggedTensor.from_value_rowids(tokens, rows, decoded.nrows())  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Characters:
@@ -76,10 +76,12 @@ def _begins(characters):
     is_inner = characters.is_in(".,'’·/-") & ~contraction
     is_inner &= characters.has(_LATIN, -1) & characters.has(_LATIN, 1)
     in_word = characters.has(_ALNUM) | is_inner
-    after = _shifted(short, -2, False) | _shifted(long, -3, False)
+    after = tf.logical_or(_shifted(short, -2, False), _shifted(long, -3, False))
     repeated = characters.is_in(".!?~") & (characters.at(0) == characters.at(-1))
     percent = (characters.at(0) == _PERCENT) & characters.has(_DIGIT, -1)
-    continues = in_word & _shifted(in_word, -1, False) & ~contraction & ~after
+    continues = (
+        in_word & _shifted(in_word, -1, False) & ~contraction & tf.logical_not(after)
+    )
     continues |= _shifted(contraction, -1, False) | _shifted(long, -2, False)
     begins = ~characters.has(_SPACE) & ~(continues | repeated | percent)
     return _without_marks(characters, begins)
@@ -111,7 +113,8 @@ def _without_marks(characters, begins):
     before = tf.concat([[0], tf.boolean_mask(count, first)], 0)
     is_word = tf.concat([[True], tf.boolean_mask(characters.has(_ALNUM), first)], 0)
     is_next = count - tf.gather(before, chain) == 1
-    return first | (after_mark & is_next & ~tf.gather(is_word, chain))
+    is_first = tf.logical_not(tf.gather(is_word, chain))
+    return first | (after_mark & is_next & is_first)
 
 
 def _shifted(values, distance, fill):
