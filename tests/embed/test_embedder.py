@@ -12,11 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
-from elmo_keras import Elmo, Embedder, LanguageModel, embed_corpus, read_embeddings
-=======
-from elmo_keras import Elmo, ElmoConfig, Embedder, LanguageModel
->>>>>>> bca8624 (A model says how its text was split; a str is split that way, in Python and in graphs)
+from elmo_keras import (
+    Elmo,
+    ElmoConfig,
+    Embedder,
+    LanguageModel,
+    embed_corpus,
+    read_embeddings,
+)
 from elmo_keras.embed.engines import tensorflow
 from elmo_keras.formats.model_directory import save_model
 from tests.support.exported import elmo_layer

@@ -210,6 +210,19 @@ def test_three_layers_in_bfloat16_with_nothing_trainable(tmp_path):
     assert read_metadata(version)["needs"] == ["tensorflow_text"]
 
 
+@pytest.mark.slow
+def test_text_is_split_as_that_of_the_model(tmp_path):
+    config = dataclasses.replace(ElmoConfig.preset("test"), tokenizer="words")
+    elmo = elmo_layer(config)
+    version = export_elmo(elmo, tmp_path, warmup=False)
+    loaded = tf.saved_model.load(str(version))
+    found = loaded.signatures["default"](tf.constant(["It's late!", ""]))["elmo"]
+    expected = elmo([["It", "'s", "late", "!"], []])
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    metadata = read_metadata(version)
+    assert metadata["tokenizer"] == "words" and metadata["needs"] == []
+
+
 def test_the_signatures_answer_the_warm_up_requests(exported_version, session):
     logs = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
     path = str(exported_version / "assets.extra" / "tf_serving_warmup_requests")

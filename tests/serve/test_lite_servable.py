@@ -1,5 +1,6 @@
 """A `.tflite` file behind the server, against the export of the same model."""
 
+import dataclasses
 import threading
 
 import grpc
@@ -11,6 +12,7 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import (
     SignatureDefMap,
 )
 
+from elmo_keras import ElmoConfig
 from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.versions import Versions
 from tests.support.exported import SENTENCES, elmo_layer, expected, padded
@@ -47,6 +49,16 @@ def test_all_outputs_are_those_of_the_layer(stub, exported_elmo, signature):
     assert {*found} == {*wanted}
     for name, value in found.items():
         np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-5)
+
+
+def test_text_is_split_as_that_of_the_model(tmp_path):
+    config = dataclasses.replace(ElmoConfig.preset("test"), tokenizer="words")
+    elmo = elmo_layer(config)
+    convert(elmo, tmp_path / "elmo.tflite", "float32")
+    servable = LiteServable(tmp_path / "elmo.tflite")
+    texts = {"sentences": np.array(["It's late! \xff".encode("latin-1")], object)}
+    outputs = servable.run(servable.signature("default"), texts, ("sequence_len",))
+    assert outputs["sequence_len"] == [5] and servable.tokenizer == "words"
 
 
 def test_signatures_are_described_as_those_of_an_export(stub, exported_elmo):
