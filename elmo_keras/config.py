@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from elmo_keras.argument_checks import (
     check_choices,
@@ -28,6 +28,7 @@ UNKNOWN_WORD = "<oov>"
 SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
 
 # Field of `ElmoConfig` → where the published options.json keeps it.
+TokenizerName = Literal["spaces", "words"]  # how text is split, see `text.tokenizers`
 _PUBLISHED_KEYS = {
     "units": ("lstm", "dim"),
     "projection_dim": ("lstm", "projection_dim"),
@@ -199,7 +200,7 @@ class ElmoConfig:
     dictionary: TokenDictionary | None = None
     word_embedding_dim: int = 0
     lstm_projection: bool = False
-    tokenizer: Literal["spaces", "words"] = "spaces"
+    tokenizer: TokenizerName = "spaces"
 
     def __post_init__(self):
         object.__setattr__(self, "filters", _pairs(self.filters))
@@ -215,7 +216,7 @@ class ElmoConfig:
         check_clips(cell_clip=self.cell_clip, proj_clip=self.proj_clip)
         check_choices((True, False), use_skip_connections=self.use_skip_connections)
         check_choices((True, False), lstm_projection=self.lstm_projection)
-        check_choices(("spaces", "words"), tokenizer=self.tokenizer)
+        check_choices(get_args(TokenizerName), tokenizer=self.tokenizer)
         has_words = self.dictionary is not None and self.dictionary.words
         least, most = (1, _MAX_CHARACTERS) if has_words else (0, 0)
         if self.is_of_tokens:

@@ -15,7 +15,7 @@ from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.length_batches import balanced_batches, in_order
-from elmo_keras.text.sentences import Sentence, tokens_of_sentences, words_of_sentences
+from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.windows import Plan, window
 
@@ -221,11 +221,10 @@ class LanguageModel:
             ValueError: there is no sentence.
         """
         check_process()
-        if isinstance(text, Corpus):
-            corpus = text
-        else:
+        corpus = text
+        if not isinstance(corpus, Corpus):
             tokenizer = self.bilm.config.tokenizer
-            corpus = Corpus.from_sentences(words_of_sentences(text, tokenizer))
+            corpus = Corpus.from_sentences(corpus, tokenizer=tokenizer)
         if not len(corpus):
             raise ValueError("`text` should hold at least one sentence. It is empty.")
         sums = log_probability_sums(

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
 from elmo_keras.export.sentences import (
-    TokenizerName,
+    Splitting,
     columns_with_rows,
     longest,
     real_tokens,
@@ -71,7 +71,7 @@ def make_saved_model(
     representation: int = 0,
     trainable: str = "mix",
     dtype: str = "float32",
-    tokenizer: TokenizerName = "spaces",
+    tokenizer: Splitting = "spaces",
     normalization: str | None = None,
     as_dict: bool = False,
     input_name: str = "sentences",

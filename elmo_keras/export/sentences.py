@@ -8,7 +8,7 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.text.token_batches import tokenize
 
-TokenizerName = Literal["spaces", "words", "whitespace", "unicode_script"]
+Splitting = Literal["spaces", "words", "whitespace", "unicode_script"]
 INPUT_NAMES = "sentences", "text"  # google/elmo has text
 # The words of models that answer questions, see `tasks.answer.words`.
 WORDS = "words"
@@ -42,15 +42,15 @@ class SpaceTokenizer:
 
 
 def splitter(
-    name: TokenizerName, normalization: str | None = None
+    name: Splitting, normalization: str | None = None
 ) -> Callable[[tf.Tensor], tf.RaggedTensor]:
     """A function: texts `(batch,)` → the tokens of each, ragged `(batch, tokens)`.
 
     `"words"` is `split_words`; `"whitespace"` is ASCII white space, as in the files that a
-    model is trained on; `"unicode_script"` of tensorflow-text separates punctuation from words. A text is normalised first;
-    bytes that are not UTF-8 stay as they are.
+    model is trained on; `"unicode_script"` of tensorflow-text separates punctuation from
+    words. A text is normalised first; bytes that are not UTF-8 stay as they are.
     """
-    check_choices(get_args(TokenizerName), tokenizer=name)
+    check_choices(get_args(Splitting), tokenizer=name)
     check_choices((None, "NFC"), normalization=normalization)
     tokenizer: Any = "spaces" if name == "whitespace" else name
     if name == "unicode_script":

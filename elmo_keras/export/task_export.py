@@ -10,7 +10,7 @@ import tensorflow as tf
 from elmo_keras.export.sentences import (
     INPUT_NAMES,
     WORDS,
-    TokenizerName,
+    Splitting,
     checked,
     columns_with_rows,
     longest,
@@ -39,7 +39,7 @@ def export_task(
     model: TaskModel,
     output: str | Path,
     *,
-    tokenizer: TokenizerName | None = None,
+    tokenizer: Splitting | None = None,
     normalization: Literal["NFC"] | None = None,
     input_name: Literal["sentences", "text"] = "sentences",
     version: int | None = None,

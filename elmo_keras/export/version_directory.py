@@ -17,7 +17,7 @@ from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import read_options
 from elmo_keras.elmo import model_digest
 from elmo_keras.export.saved_model import make_saved_model
-from elmo_keras.export.sentences import TokenizerName
+from elmo_keras.export.sentences import Splitting
 from elmo_keras.export.session_graph import edit_saved_model, inputs_of
 from elmo_keras.export.version_paths import (
     EXTRA,
@@ -43,7 +43,7 @@ def export_elmo(
     representation: int = 0,
     trainable: Literal["nothing", "mix", "all"] = "mix",
     dtype: Literal["float32", "bfloat16"] = "float32",
-    tokenizer: TokenizerName | None = None,
+    tokenizer: Splitting | None = None,
     normalization: Literal["NFC"] | None = None,
     as_dict: bool = False,
     input_name: Literal["sentences", "text"] = "sentences",

@@ -15,6 +15,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.sentences import Sentence, words_of_sentences
+from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.word_ids import boundary_tokens
 from elmo_keras.util.files import file_stamp
@@ -45,10 +46,16 @@ class Corpus:
     digest: str
 
     @classmethod
-    def from_sentences(cls, sentences: str | Iterable[Sentence]) -> "Corpus":
+    def from_sentences(
+        cls,
+        sentences: str | Iterable[Sentence],
+        *,
+        tokenizer: str | Tokenizer = "spaces",
+    ) -> "Corpus":
         """The corpus of sentences as in `Embedder.encode`, without empty ones."""
         tokens, ends = io.BytesIO(), io.BytesIO()
-        words, digest = _write_ids(words_of_sentences(sentences), tokens, ends)
+        split = words_of_sentences(sentences, tokenizer)
+        words, digest = _write_ids(split, tokens, ends)
         return cls(
             words,
             np.frombuffer(tokens.getbuffer(), np.int32),

@@ -96,7 +96,8 @@ def _tokens(index, value, tokenizer):
         if not _has_items(sentence):
             raise TypeError
         tokens = [encoded(plain(token)) for token in sentence]
-        b"".join(tokens).decode()  # are they UTF-8?
+        joined = b"".join(tokens)
+        joined.decode()  # are they UTF-8?
     except UnicodeError as error:
         raise ValueError(f"Sentence {index} should be UTF-8. {error}") from None
     except (TypeError, AttributeError):
@@ -109,19 +110,19 @@ def _tokens(index, value, tokenizer):
             f"The tokens of sentence {index} should not be empty. Token "
             f"{tokens.index(b'')} is ''."
         )
-    warn_of_spaces(tokens)
+    warn_of_spaces(joined)
     return tokens
 
 
-def warn_of_spaces(tokens: Sequence[bytes]) -> None:
-    """Warns, at the first time, of a token that is probably a text that wasn't split."""
-    if b" " in b"".join(tokens):
-        token = next(token for token in tokens if b" " in token).decode(
-            errors="replace"
-        )
+def warn_of_spaces(tokens: bytes) -> None:
+    """Warns of a token, among some without gaps, that is probably a text.
+
+    The text is the same each time, so that Python shows it once.
+    """
+    if b" " in tokens:
         warnings.warn(
-            f"The token {shortened(token)} holds a space, which is one of its characters "
-            "here. Give a sentence as one `str`, which is split, or as a list of tokens.",
+            "A token holds a space, which is one of its characters here. Give a sentence "
+            "as one `str`, which is split, or as a list of tokens.",
             stacklevel=2,
         )
 

@@ -1,13 +1,14 @@
 """Texts and tokens in any form as lists and string tensors; where real tokens are."""
 
 import reprlib
-from typing import Any
+from typing import Any, get_args
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
+from elmo_keras.config import TokenizerName
 from elmo_keras.text.graph_tokenizer import split_words_in_graph
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import encoded, is_table, plain, warn_of_spaces
@@ -34,7 +35,7 @@ def tokenize(text: tf.Tensor, tokenizer: Any = "spaces") -> tf.RaggedTensor:
     text = tf.convert_to_tensor(string_tensor(text), tf.string)
     if not isinstance(tokenizer, str):
         return tokenizer.tokenize(text)
-    check_choices(("spaces", "words"), tokenizer=tokenizer)
+    check_choices(get_args(TokenizerName), tokenizer=tokenizer)
     split = tf.strings.split if tokenizer == "spaces" else split_words_in_graph
     return split(text)
 
@@ -75,7 +76,7 @@ def is_placeholder(inputs) -> bool:
 def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
     """Lists of tokens as a string tensor `(sentences, time)`, padded with `""`."""
     lists = [_encoded(row) for row in sentences]
-    warn_of_spaces([token for row in lists for token in row])
+    warn_of_spaces(b"".join(token for row in lists for token in row))
     rows = [np.array(row, object) for row in lists]
     narrowest = np.full(min_time, b"", object)
     return tf.constant(padded_arrays([*rows, narrowest], b"")[:-1], tf.string)

@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import get_args
 
 from elmo_keras.argument_checks import check_choices
+from elmo_keras.config import TokenizerName
 
 Span = tuple[int, int]
 Tokenizer = Callable[[str], Sequence[str]]  # text → tokens
@@ -82,7 +83,6 @@ def split_spaces(text: str) -> list[str]:
     return [token for token in _ASCII_SPACES.split(text) if token]
 
 
-TokenizerName = Literal["spaces", "words"]
 TOKENIZERS: dict[str | None, Tokenizer] = {
     "spaces": split_spaces,
     "words": split_words,
@@ -93,7 +93,7 @@ def find_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer:
     """The function of a name, or itself."""
     if not isinstance(tokenizer, str):
         return tokenizer
-    check_choices(("spaces", "words"), tokenizer=tokenizer)
+    check_choices(get_args(TokenizerName), tokenizer=tokenizer)
     return TOKENIZERS[tokenizer]
 
 

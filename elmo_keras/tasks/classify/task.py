@@ -4,13 +4,14 @@ import dataclasses
 from pathlib import Path
 from typing import Literal
 
+from elmo_keras.config import TokenizerName
 from elmo_keras.tasks.readers.labelled_texts import (
     READERS,
     read_goemotions,
     read_label_names,
 )
 from elmo_keras.tasks.task import LabelTask
-from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
+from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.util.arguments import Count
 
 

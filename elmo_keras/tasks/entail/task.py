@@ -3,9 +3,10 @@
 import dataclasses
 from typing import Literal
 
+from elmo_keras.config import TokenizerName
 from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
 from elmo_keras.tasks.task import LabelTask
-from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
+from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.util.arguments import Count, Rate
 
 

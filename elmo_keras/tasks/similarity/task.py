@@ -4,9 +4,10 @@ import dataclasses
 
 import numpy as np
 
+from elmo_keras.config import TokenizerName
 from elmo_keras.tasks.readers.labelled_texts import read_korsts
 from elmo_keras.tasks.task import Task
-from elmo_keras.text.tokenizers import TOKENIZERS, TokenizerName
+from elmo_keras.text.tokenizers import TOKENIZERS
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
