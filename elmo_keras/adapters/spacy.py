@@ -1,13 +1,18 @@
-"""ELMo in pipelines of spaCy: `nlp.add_pipe("elmo")`; needs `pip install spacy`."""
+"""ELMo in pipelines of spaCy: `elmo`, `elmo_ner` and `elmo_pos`; needs `pip install spacy`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from spacy.language import Language  # pyright: ignore[reportMissingImports]
 from spacy.tokens import Doc, Span, Token  # pyright: ignore[reportMissingImports]
-from spacy.util import minibatch  # pyright: ignore[reportMissingImports]
+from spacy.util import (  # pyright: ignore[reportMissingImports]
+    filter_spans,
+    minibatch,
+)
 
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.pipelines.pipeline import TagPipeline, analyze, pipeline
+from elmo_keras.pipelines.texts import Text
 
 
 @Language.factory("elmo", assigns=["doc.tensor"])
@@ -62,6 +67,70 @@ class ElmoPipe:
                 if space.any() and not space.all():
                     doc.tensor[space] = doc.tensor[~space].mean(axis=0)
             yield from docs
+
+
+class _Analyzer:
+    """Runs a pipeline over the sentences of documents."""
+
+    def __init__(self, nlp: Language, name: str, model: str):
+        loaded = pipeline(model)
+        if not isinstance(loaded, TagPipeline):
+            raise ValueError(f"{model} labels no words. Give a pipeline that does.")
+        self.pipeline = loaded
+
+    def __call__(self, doc: Doc) -> Doc:
+        return next(self.pipe([doc]))
+
+    def pipe(self, stream: Iterable[Doc], batch_size: int = 128) -> Iterator[Doc]:
+        """Yields the documents with their annotations."""
+        for docs in minibatch(stream, batch_size):
+            texts = [_read(doc) for doc in docs]
+            (analyses,) = analyze([self.pipeline], texts)
+            for doc, text, found in zip(docs, texts, analyses):
+                self.annotate(doc, self.pipeline.result(text, found))
+            yield from docs
+
+    def annotate(self, doc: Doc, results: list[dict]) -> None:
+        raise NotImplementedError
+
+
+@Language.factory("elmo_ner", assigns=["doc.ents"], default_config={"model": "en-ner"})
+class ElmoEntities(_Analyzer):
+    """Sets `doc.ents`, where they do not overlap those of an earlier component.
+
+    Args:
+        model: a pipeline of entities, see `elmo_keras.pipeline`.
+    """
+
+    def annotate(self, doc, results):
+        spans = [Span(doc, r["start"], r["end"], r["label"]) for r in results]
+        doc.ents = filter_spans([*doc.ents, *spans])
+
+
+@Language.factory("elmo_pos", assigns=["token.pos"], default_config={"model": "en-pos"})
+class ElmoTags(_Analyzer):
+    """Sets `token.pos_`.
+
+    Args:
+        model: a pipeline of parts of speech, see `elmo_keras.pipeline`.
+    """
+
+    def annotate(self, doc, results):
+        for token in doc:
+            if token.is_space:
+                token.pos_ = "SPACE"
+        for result in results:
+            doc[result["start"]].pos_ = result["label"]
+
+
+def _read(doc):
+    """A document's sentences, whose places are those of tokens."""
+    sentences = [sentence for sentence in _split_sentences(doc) if sentence]
+    return Text(
+        [token.text for token in doc],
+        [[token.text for token in sentence] for sentence in sentences],
+        [[(token.i, token.i + 1) for token in sentence] for sentence in sentences],
+    )
 
 
 def _split_sentences(doc):

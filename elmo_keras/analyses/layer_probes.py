@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from elmo_keras.tasks.layers.pooling import masked_mean
+from elmo_keras.layers.pooling import masked_mean
 from elmo_keras.text.token_batches import token_mask
 
 

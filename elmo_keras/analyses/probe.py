@@ -13,7 +13,7 @@ from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import markdown_table, percent_spread
 
 if TYPE_CHECKING:
-    from elmo_keras.tasks.layer_cache import LayerCache
+    from elmo_keras.embed.layer_cache import LayerCache
 
 CONLLU = "conllu"
 TEXTS = "fasttext", "trees", "nsmc"
@@ -55,7 +55,7 @@ def probe(
         learning_rate: of the classifiers
     """
     import_tensorflow()
-    from elmo_keras.tasks.layer_cache import LayerCache
+    from elmo_keras.embed.layer_cache import LayerCache
 
     training = read_examples(train, format)[:limit]
     scored = read_examples(dev, format)

@@ -43,11 +43,13 @@ def senses(
     test: str,
     model: str,
     arithmetic: Arithmetic | None = None,
+    neighbors: Count | None = None,
     limit: Count | None = None,
 ) -> None:
     """Disambiguates word senses by nearest neighbours: the paper's Table 5.
 
-    A use of a word gets the sense whose uses in training have the nearest mean vector.
+    A use of a word gets the sense whose uses in training have the nearest mean vector, or
+    with --neighbors N the sense of the N nearest uses, whose cosines are added up.
     Words that are not in training back off to their first sense, the most frequent sense of
     the lemma as any other part of speech. If the lemma is not in training, there is no
     answer, which counts as wrong. F1 is over all uses, and so it is the share that is right.
@@ -59,6 +61,7 @@ def senses(
         test: the same, for scoring
         model: a model directory, a zip, or a published model's name or address
         arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        neighbors: nearest uses that decide, in place of the means of senses
         limit: first N sentences of each file
     """
     import_tensorflow()
@@ -68,7 +71,10 @@ def senses(
             raise ValueError(f"{path} holds no word with a sense.")
     embedder = Embedder(model, layers="all", arithmetic=arithmetic)
     inventory = SenseInventory(training)
-    vectors = average_senses(embedder, training, inventory)
+    if neighbors:
+        vectors = UseVectors(embedder, training, inventory, neighbors)
+    else:
+        vectors = MeanVectors(embedder, training, inventory)
     instances, nearest = nearest_senses(embedder, scored, inventory, vectors)
     first = np.array([[inventory.first_sense(i.word)] for i in instances])
     keys = [*(key for _, key in inventory.senses), ""]  # the last one of UNKNOWN
@@ -166,27 +172,64 @@ class SenseInventory:
         return ids[0] if ids else self._of_lemmas.get(word[0], UNKNOWN)
 
 
-def average_senses(
-    embedder: Embedder, training: Sequence[Sentence], inventory: SenseInventory
-) -> np.ndarray:
-    """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
-    config, n_senses = embedder.engine.config, len(inventory.senses)
-    shape = n_senses, config.n_layers + 1, 2 * config.projection_dim
-    sums = np.zeros(shape, np.float32)
-    counts = np.zeros((n_senses, 1, 1), np.float32)
-    for instance, vector in _instance_vectors(embedder, training):
-        for key in instance.senses:
-            i = inventory.id[instance.word, key]
-            sums[i] += vector
-            counts[i] += 1
-    return sums / counts
+class MeanVectors:
+    """The mean vector of each sense's uses."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        training: Sequence[Sentence],
+        inventory: SenseInventory,
+    ):
+        config, n_senses = embedder.engine.config, len(inventory.senses)
+        shape = n_senses, config.n_layers + 1, 2 * config.projection_dim
+        sums = np.zeros(shape, np.float32)  # (senses, layers, dim)
+        counts = np.zeros((n_senses, 1, 1), np.float32)
+        for instance, vector in _instance_vectors(embedder, training):
+            for key in instance.senses:
+                i = inventory.id[instance.word, key]
+                sums[i] += vector
+                counts[i] += 1
+        self.means = sums / counts
+
+    def nearest(self, ids: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """The nearest of some senses in each layer; in a tie the first: `(layers,)`."""
+        return ids[np.argmax(_cosines(self.means[ids], vector), axis=0)]
+
+
+class UseVectors:
+    """The vectors of all uses of each sense, of which the nearest decide."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        training: Sequence[Sentence],
+        inventory: SenseInventory,
+        n_neighbors: int,
+    ):
+        self.n_neighbors, uses = n_neighbors, collections.defaultdict(list)
+        for instance, vector in _instance_vectors(embedder, training):
+            for key in instance.senses:
+                uses[inventory.id[instance.word, key]].append(vector.astype("float16"))
+        self.uses = {i: np.stack(vectors) for i, vectors in uses.items()}
+
+    def nearest(self, ids: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """The sense of the nearest uses in each layer; in a tie the first: `(layers,)`."""
+        vectors = np.concatenate([self.uses[i] for i in ids]).astype(np.float32)
+        senses = np.repeat(np.arange(len(ids)), [len(self.uses[i]) for i in ids])
+        cosines = _cosines(vectors, vector)  # (uses, layers)
+        order = np.argsort(-cosines, axis=0, kind="stable")[: self.n_neighbors]
+        votes = np.zeros((len(ids), cosines.shape[1]))
+        for layer, rows in enumerate(order.T):
+            np.add.at(votes[:, layer], senses[rows], cosines[rows, layer])
+        return ids[np.argmax(votes, axis=0)]
 
 
 def nearest_senses(
     embedder: Embedder,
     test: Sequence[Sentence],
     inventory: SenseInventory,
-    vectors: np.ndarray,
+    vectors: MeanVectors | UseVectors,
 ) -> tuple[list[Instance], np.ndarray]:
     """The instances, and the ids of the senses nearest to each: int `(instances, layers)`.
 
@@ -194,18 +237,20 @@ def nearest_senses(
     """
     instances, nearest = [], []
     for instance, vector in _instance_vectors(embedder, test):
-        ids = inventory.sense_ids(instance.word)
-        ids = np.array(ids or [inventory.first_sense(instance.word)])
+        ids = np.array(inventory.sense_ids(instance.word))
         instances.append(instance)
-        nearest.append(ids[_nearest(vectors[ids], vector)])
+        if len(ids):
+            nearest.append(vectors.nearest(ids, vector))
+        else:
+            nearest.append([inventory.first_sense(instance.word)] * len(vector))
     return instances, np.array(nearest)
 
 
-def _nearest(candidates, vector):
-    """The nearest of vectors (senses, layers, dim) in each layer: (layers,)."""
-    norms = np.linalg.norm(candidates, axis=-1) * np.linalg.norm(vector, axis=-1)
-    cosines = np.einsum("sld,ld->sl", candidates, vector) / np.maximum(norms, 1e-12)
-    return np.argmax(np.round(cosines, DIGITS), axis=0)
+def _cosines(vectors, vector):
+    """Of vectors `(n, layers, dim)` with one `(layers, dim)`, rounded: `(n, layers)`."""
+    norms = np.linalg.norm(vectors, axis=-1) * np.linalg.norm(vector, axis=-1)
+    cosines = np.einsum("sld,ld->sl", vectors, vector) / np.maximum(norms, 1e-12)
+    return np.round(cosines, DIGITS)
 
 
 def _instance_vectors(

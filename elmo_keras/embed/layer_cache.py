@@ -1,13 +1,19 @@
 """All layers of many sentences, in a file for all epochs and runs."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.text.length_batches import length_batches, padded_arrays
+from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
+
+SORTED_TOGETHER = 32  # batches of random sentences whose lengths become similar
 
 
 class LayerCache:
@@ -74,3 +80,119 @@ class LayerCache:
             n, end = len(sentence), self._ends[tuple(sentence)]
             row[:, :n] = self._layers[end - n : end].swapaxes(0, 1)
         return batch
+
+
+def precompute_layers(
+    model: "str | Path | Elmo | Embedder",
+    sentences: "Iterable[Sentence] | tf.data.Dataset",
+    labels: Any = None,
+    *,
+    batch_size: int = 32,
+    shuffle: bool = False,
+    seed: int | None = None,
+    arithmetic: str | None = "int8",
+    tokenizer: str | Callable[[str], Sequence[str]] | None = None,
+    progress: bool = False,
+) -> tf.data.Dataset:
+    """All layers of sentences, computed once, as batches for `fit` of a model with `Elmo`.
+
+    `Elmo` and `layers.ScalarMix` take layers in place of tokens and mix them, so that the
+    mix is learned while the frozen biLM never runs again. The layers are in a file
+    without a name, mapped into memory; see `LayerCache`.
+
+    Args:
+        model: any model that `Embedder` reads, an `Elmo` layer, or an `Embedder` of all
+            layers, which has the next arguments already.
+        sentences: texts or lists of tokens, as in `Embedder.encode`; or a `tf.data.Dataset`
+            of texts, or of pairs of text and label, not batched.
+        labels: a label for each sentence, or an array with one for each token, padded with
+            −1; None for a dataset without labels.
+        batch_size: sentences in a batch.
+        shuffle: whether each epoch has another order, in batches of similar lengths;
+            otherwise the order is that of the sentences, as `evaluate` and `predict` need it.
+        seed: of the order; None for another one each time.
+        arithmetic, tokenizer: see `Embedder`.
+        progress: whether to show progress on standard error.
+
+    Returns:
+        A dataset of float32 layers `(batch, num_layers + 1, time, 2 · projection_dim)`, 0
+        at padding; with labels, of pairs of layers and labels.
+
+    Raises:
+        ValueError: there are no sentences, or not as many labels.
+
+    >>> from elmo_keras import ElmoConfig
+    >>> elmo = Elmo(ElmoConfig.preset("test"))
+    >>> data = precompute_layers(elmo, ["A film .", "No"], [1, 0])
+    >>> [(layers.shape, labels.shape) for layers, labels in data]
+    [(TensorShape([2, 3, 3, 10]), TensorShape([2]))]
+    """
+    if isinstance(sentences, tf.data.Dataset):
+        texts, labels = _read_dataset(sentences, labels)
+    else:
+        texts = sentences
+    if isinstance(model, Elmo) and not model.built:
+        model.build()
+    if isinstance(model, (str, Path)):
+        model = Embedder(
+            model, layers="all", arithmetic=arithmetic, tokenizer=tokenizer
+        )
+    default = model.config.tokenizer if isinstance(model, Elmo) else model.tokenizer
+    tokens = list(words_of_sentences(texts, tokenizer or default))
+    targets = None if labels is None else [np.asarray(y) for y in plain(labels)]
+    if not tokens or targets is not None and len(targets) != len(tokens):
+        count = "no labels" if targets is None else f"{len(targets)} labels"
+        raise ValueError(
+            "There should be sentences, and a label for each. Received: "
+            f"{len(tokens)} sentences and {count}"
+        )
+    cache = LayerCache(model, tokens, verbose=int(progress))
+    lengths = np.array([len(sentence) for sentence in tokens])
+    rng = np.random.default_rng(seed)
+
+    def batch(rows):
+        layers = cache([tokens[i] for i in rows])
+        if targets is None:
+            return layers
+        return layers, padded_arrays([targets[i] for i in rows], -1)
+
+    def epoch():
+        order = np.arange(len(tokens))
+        if not shuffle:
+            batches = [order[i : i + batch_size] for i in order[::batch_size]]
+        else:
+            order = rng.permutation(order)
+            batches = _similar(order, lengths, batch_size)
+            batches = [batches[i] for i in rng.permutation(len(batches))]
+        return map(batch, batches)
+
+    dim = cache([tokens[0]]).shape
+    spec = tf.TensorSpec((None, dim[1], None, dim[3]), tf.float32)
+    if targets is not None:
+        shape = (None,) * (1 + targets[0].ndim)
+        spec = spec, tf.TensorSpec(shape, targets[0].dtype)
+    dataset = tf.data.Dataset.from_generator(epoch, output_signature=spec)
+    n_batches = -(-len(tokens) // batch_size)
+    counted = tf.data.experimental.assert_cardinality(n_batches)
+    return dataset.apply(counted).prefetch(2)
+
+
+def _similar(order, lengths, batch_size):
+    """Batches of sentences of similar length, among as many as are sorted together."""
+    at_once = SORTED_TOGETHER * batch_size
+    return [
+        some[batch]
+        for some in (order[i : i + at_once] for i in range(0, len(order), at_once))
+        for batch in length_batches(lengths[some], max_sentences=batch_size)
+    ]
+
+
+def _read_dataset(dataset, labels) -> tuple[Any, Any]:
+    """The texts and the labels of a dataset, or those that are given."""
+    rows = list(dataset.as_numpy_iterator())
+    if rows and isinstance(rows[0], tuple):
+        if labels is not None:
+            raise ValueError("The dataset has labels. Leave out `labels`.")
+        texts, labels = zip(*rows)
+        return list(texts), list(labels)
+    return rows, labels

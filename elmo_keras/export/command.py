@@ -10,6 +10,8 @@ from cyclopts import Parameter
 from elmo_keras.export.version_paths import check_export
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
+from elmo_keras.pipelines.head_files import keras_model, read_head
+from elmo_keras.pipelines.pipeline import find_head, is_head
 from elmo_keras.util.arguments import (
     Count,
     Finite,
@@ -120,8 +122,8 @@ def export(
 
     MODEL is a model directory, a .zip of one, the name or address of a published model,
     a Keras model saved with an `Elmo` layer, whose language model and mix are exported,
-    or a model of a task (tag, classify, entail, similarity, answer), which is exported
-    itself. The export is a SavedModel in OUT_DIR/<version>, a new folder each time.
+    or a model of a task (tag, classify, entail, similarity, answer) or a pipeline with such
+    a model, which is exported itself. The export is a SavedModel in OUT_DIR/<version>, a new folder each time.
     OUT.tflite is one file, which `Embedder` and `embed --model OUT.tflite` read without
     TensorFlow. `packed` is a model directory with matrices in int8, a quarter of the
     size, for all that reads models.
@@ -145,8 +147,11 @@ def export(
         raise ValueError("Give either MODEL and OUT, or OUT, --options and --weights.")
     source = model or options or ""
     is_keras_model = Path(source).suffix == ".keras"
+    head = find_head(source) if not is_keras_model and is_head(source) else None
     choices.refuse(UNUSED[format], f"--format {format}")
-    if is_keras_model:
+    if head is not None:
+        choices.refuse([*OF_MIX, *OF_TRAINING], f"{model}, which has its own")
+    elif is_keras_model:
         what = "a .keras MODEL, whose layer has its own"
         choices.refuse([*OF_MIX, *OF_TRAINING], what)
     else:
@@ -185,7 +190,9 @@ def export(
         )
         print(f"The model is in {output}")
         return
-    if is_keras_model:
+    if head is not None:
+        layer = keras_model(read_head(head))
+    elif is_keras_model:
         layer = read_keras_model(Path(source), choices.layer)
     else:
         layer = Elmo.from_pretrained(

@@ -17,6 +17,8 @@ SOFTMAX = "training/softmax.hdf5"
 MIX = "mix.json"
 CARD, CURVES = "model_card.md", "curves.png"
 CHARACTERS, WORDS = "characters.txt", "words.txt"
+# The files of a head, and of the one that finds the predicates of semantic roles.
+HEAD_FILES = "head.json", "head.npz", "predicates/head.json", "predicates/head.npz"
 # Those that it may have besides options and weights.
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 

@@ -12,7 +12,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from elmo_keras.hub.cache import OFFLINE, is_offline, max_bytes, mirrored
-from elmo_keras.hub.catalogue import CARD, CURVES, OPTIONAL, OPTIONS, WEIGHTS
+from elmo_keras.hub.catalogue import (
+    CARD,
+    CURVES,
+    HEAD_FILES,
+    OPTIONAL,
+    OPTIONS,
+    WEIGHTS,
+)
 
 PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
 PERPLEXITY = re.compile(r"as `Elmo` reads it: .* mean ([\d.]+)")  # in a model card
@@ -71,12 +78,12 @@ def push_to_hub(
     private: bool | None = None,
     **metadata: Any,
 ) -> str:
-    """Uploads a model directory to a repository at Hugging Face, as one commit.
+    """Uploads a model directory, or a head, to a repository at Hugging Face, as one commit.
 
     The directory's `model_card.md` becomes its README, with metadata in front.
 
     Args:
-        model: the path of a model directory.
+        model: the path of a model directory, or of the folder of a head.
         repository: `OWNER/NAME`; it is made if it is missing.
         private: whether a new repository is private; None for its owner's default.
         **metadata: further arguments of `huggingface_hub.ModelCardData`, such as
@@ -92,7 +99,8 @@ def push_to_hub(
     hub, folder = _import_huggingface_hub("push_to_hub"), Path(model)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
         raise ValueError(f"`repository` should be OWNER/NAME. Received: {repository}")
-    if not ((folder / OPTIONS).is_file() and (folder / WEIGHTS).is_file()):
+    is_head = (folder / HEAD_FILES[0]).is_file()
+    if not is_head and not all((folder / n).is_file() for n in (OPTIONS, WEIGHTS)):
         raise ValueError(
             f"`model` should be a folder with {OPTIONS} and {WEIGHTS}. Received: {model}"
         )
@@ -102,7 +110,8 @@ def push_to_hub(
         raise ValueError(
             f"Writing {repository} needs a token: set HF_TOKEN, or run `hf auth login`."
         )
-    files = [n for n in (OPTIONS, WEIGHTS, *OPTIONAL, CURVES) if (folder / n).is_file()]
+    names = HEAD_FILES if is_head else (OPTIONS, WEIGHTS, *OPTIONAL, CURVES)
+    files = [name for name in names if (folder / name).is_file()]
     changes = [hub.CommitOperationAdd(name, folder / name) for name in files]
     card = _card(hub, folder / CARD, repository.split("/")[1], metadata)
     changes.append(hub.CommitOperationAdd("README.md", card.encode()))

@@ -12,6 +12,7 @@ from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM, StackedLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.highway import Highway
+from elmo_keras.layers.pooling import MaxPooling, MeanPooling
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.layers.word_softmax import WordSoftmax
@@ -21,6 +22,8 @@ __all__ = [
     "CharacterCNN",
     "DictionaryCharacterCNN",
     "Highway",
+    "MaxPooling",
+    "MeanPooling",
     "ProjectedLSTM",
     "ScalarMix",
     "StackedLSTM",

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks.layer_cache import LayerCache
+from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.tasks.layers.task_model import open_shapes
 from elmo_keras.text.length_batches import length_batches, padded_arrays
 from elmo_keras.text.token_batches import string_tensor

@@ -25,7 +25,7 @@ def tag(task: Annotated[Tagging, FIELDS], comparison: Compared = NO_TABLE) -> No
     or BMES (--kind ner: F1 of entities), KLUE's entities (--kind klue), or columns with the
     word, the predicate and a column of BIO tags or brackets for each predicate (--kind srl: F1 of
     arguments as the script of CoNLL-2005 counts, without the predicate itself, which is
-    given).
+    given; --kind predicates: F1 of the predicates in the same files).
 
         elmo-keras tag --train train.conllu --dev dev.conllu --output DIR
         elmo-keras tag --train train.conll --dev dev.conll --output DIR --model en \\

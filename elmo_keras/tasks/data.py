@@ -37,7 +37,7 @@ def read_data(task: Task) -> Data:
     )
     n_examples = len(train)
     if task.dev is None:
-        train, dev = _hold_out(train, task.dev_share)
+        train, dev = hold_out(train, task.dev_share)
     train = train[: task.limit]
     if not train or not dev:
         raise ValueError(
@@ -47,7 +47,7 @@ def read_data(task: Task) -> Data:
     return Data(train, dev, test)
 
 
-def _hold_out(examples, share):
+def hold_out(examples, share):
     """Moves a few long runs of neighbours, spread over the file, to dev."""
     size = max(1, round(len(examples) * share / HELD_OUT_RUNS))
     block = np.arange(len(examples)) // size
@@ -68,7 +68,8 @@ def read_start_vectors(
     """The vectors of words in the task's file; prints how many words have one."""
     path = task.word_vectors
     if path is None:
-        return WordVectorFile((), np.empty((0, task.word_dim or WORD_DIM)))
+        dim = WORD_DIM if task.word_dim is None else task.word_dim
+        return WordVectorFile((), np.empty((0, dim)))
     file = read_lower_case_vectors(path, sentences)
     dim = file.vectors.shape[1]
     if task.word_dim not in (None, dim):

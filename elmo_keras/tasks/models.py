@@ -1,5 +1,6 @@
 """All models of tasks, so that Keras knows their classes and loads their files."""
 
+from elmo_keras.embed.layer_cache import LayerCache as LayerCache
 from elmo_keras.tasks.answer.question_answering import (
     QuestionAnswering as QuestionAnswering,
 )
@@ -8,7 +9,6 @@ from elmo_keras.tasks.coreference.coreference_model import (
     CoreferenceModel as CoreferenceModel,
 )
 from elmo_keras.tasks.entail.esim import ESIM as ESIM
-from elmo_keras.tasks.layer_cache import LayerCache as LayerCache
 from elmo_keras.tasks.layers.token_vectors import TokenVectors as TokenVectors
 from elmo_keras.tasks.readers.word_vector_file import (
     read_lower_case_vectors as read_lower_case_vectors,

@@ -7,6 +7,7 @@ import keras
 
 from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks.data import (
     fingerprint,
@@ -15,7 +16,6 @@ from elmo_keras.tasks.data import (
     read_start_vectors,
 )
 from elmo_keras.tasks.fitting import fit_until_best
-from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
 from elmo_keras.tasks.results import FILE, model_file, read_results, write_results
 from elmo_keras.tasks.task import Task
@@ -168,6 +168,8 @@ class _Experiment:
 
     def _model(self, variant, train):
         words = dict.fromkeys([*frequent_words(variant.texts(train)), *self._words])
+        if not self._vectors.shape[1]:
+            words = {}
         vectors = TokenVectors(
             words,
             self._vectors.shape[1],
@@ -179,8 +181,12 @@ class _Experiment:
         )
         vectors.assign_word_vectors(self._words, self._vectors)
         model = variant.model(vectors, train)
+        rate = variant.learning_rate
+        if variant.schedule == "cosine":
+            n_steps = variant.epochs * -(-len(train) // variant.batch_size)
+            rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
         model.compile(
-            keras.optimizers.Adam(variant.learning_rate, global_clipnorm=5.0),
+            keras.optimizers.Adam(rate, global_clipnorm=5.0),  # pyright: ignore[reportArgumentType]
             loss=variant.loss,
             # XLA has no strings.
             jit_compile=False,  # pyright: ignore[reportArgumentType]

@@ -12,6 +12,7 @@ from elmo_keras.hub.local_files import model_title
 from elmo_keras.util.arguments import (
     Arithmetic,
     Count,
+    Index,
     NonNegative,
     OneLayer,
     Positive,
@@ -22,8 +23,8 @@ from elmo_keras.util.arguments import (
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo
+    from elmo_keras.embed.layer_cache import LayerCache
     from elmo_keras.tasks.batches import Batches
-    from elmo_keras.tasks.layer_cache import LayerCache
     from elmo_keras.tasks.layers.task_model import TaskModel
     from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
@@ -75,12 +76,14 @@ class Task:
         patience: epochs without a better dev score after which training stops.
         batch_size: examples in a batch.
         learning_rate: of Adam.
+        schedule: `"constant"`, or `"cosine"`: the rate falls to 0 in the last epoch.
         dropout: rate of the dropout on word and character vectors.
-        word_dim: size of a word's vector; 100, or that of `word_vectors`, if None.
+        word_dim: size of a word's vector, 0 for none; 100, or that of `word_vectors`, if
+            None.
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
             or binary.
         freeze_word_vectors: whether no word vector is trained.
-        character_dim: size of the vector of a word's characters.
+        character_dim: size of the vector of a word's characters, 0 for none.
         units: size of each LSTM in each direction.
         layer_dropout: rate of the dropout between the layers.
     """
@@ -108,11 +111,12 @@ class Task:
     patience: Count = 5
     batch_size: Count = 32
     learning_rate: Positive = 1e-3
+    schedule: Literal["constant", "cosine"] = "constant"
     dropout: Rate = 0.5
-    word_dim: Count | None = None
+    word_dim: Index | None = None
     word_vectors: Path | None = None
     freeze_word_vectors: bool = False
-    character_dim: Count = 64
+    character_dim: Index = 64
     units: Count = 100
     layer_dropout: Rate = 0.2
 

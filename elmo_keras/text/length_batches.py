@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -94,6 +95,15 @@ def in_turn(numbered: Iterable[tuple[int, R]]) -> Iterator[R]:
         while following in waiting:
             yield waiting.pop(following)
             following += 1
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yields items while a thread computes the next one."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(list, itertools.islice(items, 1))
+        while item := future.result():
+            future = pool.submit(list, itertools.islice(items, 1))
+            yield item[0]
 
 
 def chunks(

@@ -74,8 +74,12 @@ def split_words(text: str) -> list[str]:
     >>> split_words("I don't... 7.5점, 재밌어요^^")
     ['I', 'do', "n't", '...', '7.5점', ',', '재밌어요', '^', '^']
     """
-    spans = (match.span() for match in _TOKEN.finditer(text))
-    return [text[begin:end] for begin, end in join_at_marks(text, spans)]
+    return [text[begin:end] for begin, end in word_spans(text)]
+
+
+def word_spans(text: str) -> list[Span]:
+    """Where the tokens of `split_words` begin and end."""
+    return join_at_marks(text, (match.span() for match in _TOKEN.finditer(text)))
 
 
 def split_spaces(text: str) -> list[str]:

@@ -14,6 +14,11 @@ COMMANDS = {
     "models": ("hub.command:models", "list, fetch or remove published models"),
     "train": ("train:train", "train, fine-tune or evaluate a language model"),
     "embed": ("embed.command:embed", "write the vectors of a text file"),
+    "annotate": (
+        "pipelines.annotate:annotate",
+        "label words, entities, roles or texts of a file",
+    ),
+    "ask": ("pipelines.annotate:ask", "answer questions about a text file"),
     "export": ("export.command:export", "write a SavedModel, or a file for LiteRT"),
     "serve": ("serve.command:serve", "serve exports over gRPC and REST"),
     "client": ("serve.client.command:client", "embed a text file by a server"),
@@ -37,7 +42,7 @@ COMMANDS = {
         "show which layers tasks learned to use",
     ),
 }
-RESUMING = "models train embed search tag classify entail similarity answer coreference".split()
+RESUMING = "models train embed annotate search tag classify entail similarity answer coreference".split()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

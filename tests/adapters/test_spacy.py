@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from elmo_keras import Embedder
+from elmo_keras import Embedder, pipeline
+from tests.support.heads import make_head
 
 spacy = pytest.importorskip("spacy", reason="needs spaCy")
 
@@ -77,3 +78,31 @@ def test_vectors_stay_equal_in_bytes_and_pickles(model_directory):
 def test_several_vectors_of_a_token_are_refused(nlp):
     with pytest.raises(ValueError, match="A token has one vector"):
         adapter.ElmoPipe(nlp, "elmo", layers="all")
+
+
+def test_entities_and_parts_of_speech_are_those_of_pipelines(model_directory, tmp_path):
+    heads = {
+        kind: make_head(kind, model_directory, tmp_path) for kind in ("ner", "pos")
+    }
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("elmo_ner", config={"model": str(heads["ner"])})
+    nlp.add_pipe("elmo_pos", config={"model": str(heads["pos"])})
+    docs = list(nlp.pipe([TEXT, "", " "], batch_size=2))
+    doc = docs[0]
+    entities, tags = (pipeline(head)(SENTENCES) for head in heads.values())
+    spans = [(s["text"].replace(" ", ""), s["label"]) for row in entities for s in row]
+    assert spans
+    assert [
+        ("".join(t.text for t in e if not t.is_space), e.label_) for e in doc.ents
+    ] == spans
+    assert [t.pos_ for t in doc if not t.is_space] == [
+        t["label"] for row in tags for t in row
+    ]
+    assert doc[2].pos_ == "SPACE" and not docs[1].ents
+    with pytest.raises(ValueError, match="labels no words"):
+        nlp.add_pipe(
+            "elmo_ner",
+            "b",
+            config={"model": str(make_head("coref", model_directory, tmp_path))},
+        )

@@ -6,8 +6,9 @@ import pytest
 from elmo_keras import Elmo, Embedder
 from elmo_keras.analyses.senses import (
     Instance,
+    MeanVectors,
     SenseInventory,
-    average_senses,
+    UseVectors,
     read_semcor,
 )
 from tests.support.commands import command
@@ -84,7 +85,7 @@ def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(files, e
     sentences = read_semcor(files[0])
     inventory = SenseInventory(sentences)
     together, alone = (
-        average_senses(Embedder(elmo, layers="all", **size), sentences, inventory)
+        MeanVectors(Embedder(elmo, layers="all", **size), sentences, inventory).means
         for size in ({}, {"tokens_at_once": 10})
     )
     np.testing.assert_allclose(alone, together, atol=1e-6)
@@ -96,6 +97,21 @@ def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(files, e
     i = inventory.id[("take_place", "V"), "take_place%2:30:00::"]
     expected = layers[2, :, :2].mean(axis=1)
     np.testing.assert_allclose(together[i], expected, atol=1e-6)
+
+
+def test_the_nearest_uses_decide_by_their_cosines(files, elmo, model, capsys, cells):
+    assert main(arguments(files, model, "--neighbors", "1")) == 0
+    found = {
+        name: list(map(float, row)) for name, *row in cells(capsys.readouterr().out)[2:]
+    }
+    assert found["layer 1"] == found["layer 2"] == [100.0, 100.0]
+    sentences = read_semcor(files[0])
+    inventory = SenseInventory(sentences)
+    embedder = Embedder(elmo, layers="all")
+    uses = UseVectors(embedder, sentences, inventory, 1)
+    ids = np.array(inventory.sense_ids(("bank", "N")))
+    vector = uses.uses[ids[1]][-1].astype("float32")  # a use that is known
+    np.testing.assert_array_equal(uses.nearest(ids, vector)[1:], [ids[1]] * 2)
 
 
 def test_columns_are_read_as_written(tmp_path):

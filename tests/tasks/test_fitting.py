@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
+from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.tasks.batches import Batches
 from elmo_keras.tasks.fitting import fit_until_best
-from elmo_keras.tasks.layer_cache import LayerCache
 from tests.support.models import randomize
 
 

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
+from elmo_keras.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.layers.bilstm import FastBidirectional, SentenceEncoder
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
-    masked_max,
-    masked_mean,
     masked_min,
     soft_alignment,
 )

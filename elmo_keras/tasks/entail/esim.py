@@ -6,12 +6,13 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.layers.bilstm import (
     FastBidirectional,
     SentenceEncoder,
     stacked_pair,
 )
-from elmo_keras.tasks.layers.pooling import masked_max, masked_mean, soft_alignment
+from elmo_keras.tasks.layers.pooling import soft_alignment
 from elmo_keras.tasks.layers.task_model import LabelModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 

@@ -4,6 +4,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.pooling import masked_max
+
 NEVER = -1e9  # far below any score, but finite, as its gradients must be
 
 
@@ -21,20 +23,6 @@ def soft_alignment(queries, keys, keys_mask):
     """
     scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1)))
     return ops.matmul(masked_softmax(scores, keys_mask[:, None, :]), keys)
-
-
-def masked_mean(x, mask) -> tf.Tensor:
-    """Mean over the real tokens `(batch, dim)`; 0 without any, as in the other functions."""
-    total = tf.reduce_sum(tf.where(mask[..., None], x, 0), axis=1)
-    count = tf.reduce_sum(tf.cast(mask, total.dtype), axis=1)
-    return total / tf.expand_dims(tf.maximum(count, 1), 1)
-
-
-def masked_max(x, mask) -> tf.Tensor:
-    """Maximum over the real tokens: `(batch, time, dim)` → `(batch, dim)`."""
-    lowest = tf.reduce_min(x, axis=1, keepdims=True)  # never above a real token
-    highest = tf.reduce_max(tf.where(mask[..., None], x, lowest), axis=1)
-    return tf.where(tf.reduce_any(mask, axis=1, keepdims=True), highest, 0)
 
 
 def masked_min(x, mask) -> tf.Tensor:

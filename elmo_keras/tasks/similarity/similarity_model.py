@@ -6,8 +6,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.pooling import masked_max
 from elmo_keras.tasks.layers.bilstm import SentenceEncoder, stacked_pair
-from elmo_keras.tasks.layers.pooling import masked_max
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.readers.labelled_texts import HIGHEST_SIMILARITY

@@ -6,7 +6,13 @@ import unicodedata
 from pathlib import Path
 
 from elmo_keras.tasks.readers.lines import SPACES, blocks, malformed, parse_all
-from elmo_keras.tasks.tag.entities import OUTSIDE, TAG, has_bare_types, to_bio
+from elmo_keras.tasks.tag.entities import (
+    OUTSIDE,
+    PREDICATE,
+    TAG,
+    has_bare_types,
+    to_bio,
+)
 
 DOCSTART = "-DOCSTART-"
 DOCUMENT_LINES = "#begin document", "#end document"
@@ -217,4 +223,21 @@ class _RoleTags:
         return tag
 
 
-READERS = {"pos": read_conllu, "ner": read_conll, "klue": read_klue, "srl": read_roles}
+def read_predicates(path: str | Path) -> list[dict]:
+    """The predicates of sentences with semantic roles, tagged `B-V`."""
+    sentences: list[dict] = []
+    for example in read_roles(path):
+        if not sentences or sentences[-1]["tokens"] != example["tokens"]:
+            tags = [OUTSIDE] * len(example["tokens"])
+            sentences.append({"tokens": example["tokens"], "tags": tags})
+        sentences[-1]["tags"][example["predicate"].index(1)] = f"B-{PREDICATE}"
+    return sentences
+
+
+READERS = {
+    "pos": read_conllu,
+    "ner": read_conll,
+    "klue": read_klue,
+    "srl": read_roles,
+    "predicates": read_predicates,
+}

@@ -25,7 +25,8 @@ class Tagging(Task):
     """Tags tokens: the settings of `Task`, and these.
 
     Args:
-        kind: `"pos"`, `"ner"`, `"klue"` or `"srl"`; if None, pos for *.conllu, else ner.
+        kind: `"pos"`, `"ner"`, `"klue"`, `"srl"` or `"predicates"`; if None, pos for
+            *.conllu, else ner.
         columns: positions of word and tag in files of `kind` ner, from 1.
         no_crf: whether each tag is decided independently.
     """
@@ -34,7 +35,7 @@ class Tagging(Task):
     learning_rate: Positive = 3e-3
     dropout: Rate = 0.3
     layer_dropout: Rate = 0.3
-    kind: Literal["pos", "ner", "klue", "srl"] | None = None
+    kind: Literal["pos", "ner", "klue", "srl", "predicates"] | None = None
     columns: tuple[Count, Count] | None = None
     no_crf: bool = False
 

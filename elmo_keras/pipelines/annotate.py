@@ -1,0 +1,261 @@
+"""The commands `annotate` and `ask`."""
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from elmo_keras.pipelines import formats
+from elmo_keras.pipelines.pipeline import (
+    AnswerPipeline,
+    Pipeline,
+    RolePipeline,
+    TagPipeline,
+    analyze,
+    find_head,
+    pipeline,
+)
+from elmo_keras.pipelines.texts import Text, read_text
+from elmo_keras.text.files import lines_of
+from elmo_keras.text.length_batches import chunks
+from elmo_keras.util.arguments import Count
+from elmo_keras.util.command import INTERRUPTED, fail, stopping
+from elmo_keras.util.files import check_same_run, file_digest, file_stamp, only_process
+from elmo_keras.util.files import replacing as replace
+from elmo_keras.util.outputs import check_apart, check_file
+from elmo_keras.util.progress import Progress
+
+BYTES_AT_ONCE = 2**16  # of text between two states that are kept
+STATE, TEXT = "state.json", "text"
+Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
+
+
+def annotate(
+    text: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    output: Path | None = None,
+    /,
+    *,
+    pipelines: Names,
+    overwrite: bool = False,
+) -> int:
+    """Labels the words, entities, roles or lines of a text file.
+
+    TEXT holds a text or a paragraph a line, plain or gzipped; `-` is standard input.
+    OUT.conllu is CoNLL-U, OUT.jsonl has the results of each line, OUT.html shows
+    entities in colours; without OUT, the sentences are printed, and a table of the
+    entities. After an interruption the same command resumes.
+
+        elmo-keras annotate text.txt --with en-ner
+        elmo-keras annotate text.txt text.conllu --with en-pos en-ner en-srl
+
+    Args:
+        text: TEXT
+        output: ….conllu, ….jsonl or ….html
+        pipelines: names of the package, folders of heads, .keras files, or hf://OWNER/NAME
+        overwrite: replace an earlier output as soon as the new one is finished
+    """
+    source = Path("/dev/stdin" if text == "-" else text)
+    source.stat()
+    if len({*pipelines}) < len(pipelines):
+        raise ValueError(f"--with should name different pipelines: {pipelines}")
+    if output is not None:
+        suffix = formats.suffix_of(output)
+        check_apart([output, unfinished_folder(output)], [source])
+        check_file(output)
+        if output.exists() and not overwrite:
+            raise ValueError(f"{output} exists. Give another name, or --overwrite.")
+    loaded = [_load(name, output) for name in pipelines]
+    with stopping() as stop, source.open("rb") as file:
+        lines = (line.decode().rstrip("\r\n") for line in lines_of(file, source))
+        if output is None:
+            return _print(lines, loaded, stop)
+        metadata = {
+            "text": file_stamp(source) if source.is_file() else uuid_of_now(),
+            "pipelines": [*pipelines],
+            "heads": [_fingerprint(name) for name in pipelines],
+            "suffix": suffix,
+        }
+        with Unfinished(output, metadata, overwrite=overwrite) as unfinished:
+            finished = _write(lines, loaded, unfinished, suffix, stop)
+    if finished:
+        print(f"The annotated text is in {output}")
+        return 0
+    message = "Interrupted. The same command resumes."
+    return fail("elmo-keras annotate", INTERRUPTED, message)
+
+
+def uuid_of_now() -> str:
+    """The text of a pipe is another one each time."""
+    return f"a pipe at {time.time_ns()}"
+
+
+def _load(name: str, output: Path | None) -> Pipeline:
+    loaded = pipeline(name)
+    of_words = isinstance(loaded, (TagPipeline, RolePipeline))
+    is_json = output is not None and output.suffix.lower() == ".jsonl"
+    if not isinstance(loaded, Pipeline):
+        raise ValueError(f"{name} takes two texts. `elmo-keras ask` asks questions.")
+    if not (of_words or is_json):
+        raise ValueError(f"{name} labels whole texts. Give an OUT that ends in .jsonl.")
+    return loaded
+
+
+def _fingerprint(name):
+    if Path(name).is_file():
+        return file_digest(Path(name))
+    return "".join(file_digest(f) for f in sorted(find_head(name).rglob("head.*")))
+
+
+def _annotated(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
+    """Texts, and for each pipeline the analyses of their sentences, by and by."""
+    for some in chunks(lines, BYTES_AT_ONCE, lambda line: len(line) + 1):
+        texts = [read_text(line) for line in some]
+        for one in pipelines:
+            one.check_script(texts)
+        of_words = [p for p in pipelines if not _takes_texts(p)]
+        analyses = dict(zip(of_words, analyze(of_words, texts)))
+        others = {p: p.results(texts) for p in pipelines if _takes_texts(p)}
+        columns = [analyses[p] if p in analyses else others[p] for p in pipelines]
+        yield [(text, [c[i] for c in columns]) for i, text in enumerate(texts)]
+
+
+def _takes_texts(one: Pipeline) -> bool:
+    """Whether a pipeline has results of whole texts alone."""
+    return not isinstance(one, (TagPipeline, RolePipeline))
+
+
+def _print(lines, pipelines, stop) -> int:
+    color, spans = sys.stdout.isatty(), []
+    for some in _annotated(lines, pipelines):
+        for text, found in some:
+            print(formats.terminal(text, pipelines, found, color=color), end="")
+            for one, analyses in zip(pipelines, found):
+                if isinstance(one, TagPipeline) and one.marks_spans:
+                    spans += one.result(text, analyses)
+        if stop.is_set():
+            return INTERRUPTED
+    if spans:
+        print(f"\n{formats.table(spans)}", end="")
+    return 0
+
+
+def _write(lines, pipelines, unfinished, suffix, stop) -> bool:
+    write = formats.FORMATS[suffix]
+    if suffix == ".html" and not unfinished.lines:
+        unfinished.add(formats.HTML_HEAD.format(title=unfinished.output.stem), 0)
+    next(itertools.islice(lines, unfinished.lines, unfinished.lines), None)
+    with Progress() as bar:
+        for some in _annotated(lines, pipelines):
+            content = "".join(write(text, pipelines, found) for text, found in some)
+            unfinished.add(content, len(some))
+            bar.add(sum(len(s) for text, _ in some for s in text.sentences))
+            if stop.is_set():
+                return False
+    unfinished.finish()
+    return True
+
+
+def unfinished_folder(output: Path) -> Path:
+    return output.with_name(f"{output.name}.unfinished")
+
+
+class Unfinished:
+    """A text file that grows in the folder `OUT.unfinished`, and survives a kill.
+
+    Attributes:
+        lines: how many lines of the input are done.
+    """
+
+    def __init__(self, output: Path, metadata: dict[str, Any], *, overwrite: bool):
+        self.output, self.folder = output, unfinished_folder(output)
+        self._metadata, self._overwrite = metadata, overwrite
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> "Unfinished":
+        refusal = f"Another process writes {self.output}. Wait for it."
+        self._stack.enter_context(only_process(self.folder, refusal))
+        try:
+            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
+            self.lines, size = int(state.pop("lines")), int(state.pop("size"))
+            advice = "Give the earlier arguments to resume, or --overwrite."
+            if not self._overwrite or state == self._metadata:
+                check_same_run(self._metadata, state, self.folder, advice)
+            else:
+                self.lines = size = 0
+        except (FileNotFoundError, json.JSONDecodeError, KeyError, TypeError):
+            self.lines = size = 0
+        (self.folder / TEXT).touch()
+        self._file = self._stack.enter_context((self.folder / TEXT).open("r+b"))
+        self._file.truncate(size)
+        self._file.seek(size)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._stack.close()
+        if self.output.exists() and not (self.folder / TEXT).exists():
+            shutil.rmtree(self.folder)
+
+    def add(self, content: str, n_lines: int) -> None:
+        """Writes the results of the next lines; from now on they are not lost."""
+        self._file.write(content.encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.lines += n_lines
+        state = self._metadata | {"lines": self.lines, "size": self._file.tell()}
+        with replace(self.folder / STATE) as path:
+            path.write_text(json.dumps(state), encoding="utf-8")
+
+    def finish(self) -> None:
+        os.replace(self.folder / TEXT, self.output)
+
+
+def ask(
+    text: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    questions: Annotated[list[str], Parameter(consume_multiple=True)],
+    /,
+    *,
+    model: str = "en-qa",
+    answers: Count = 1,
+) -> None:
+    """Answers questions with pieces of a text file.
+
+    TEXT is plain or gzipped; `-` is standard input. Each answer is printed with its
+    probability and the sentence that it stands in.
+
+        elmo-keras ask text.txt "Who wrote it?" "When was it written?"
+
+    Args:
+        text: TEXT
+        questions: one or more
+        model: a name of the package, the folder of a head, a .keras file, or hf://OWNER/NAME
+        answers: how many answers to print to each question
+    """
+    source = Path("/dev/stdin" if text == "-" else text)
+    with source.open("rb") as file:
+        context = b"".join(lines_of(file, source)).decode()
+    loaded = pipeline(model)
+    if not isinstance(loaded, AnswerPipeline):
+        raise ValueError(f"{model} answers no questions. Give a model that does.")
+    read = read_text(context)
+    for question in questions:
+        print(formats.shown(question))
+        for best in loaded.best(context, question, answers):
+            if not best["text"]:
+                print("  no answer")
+                continue
+            sentence = next(
+                context[spans[0][0] : spans[-1][1]]
+                for spans in read.spans
+                if spans[-1][1] > best["start"]
+            )
+            answer = formats.shown(" ".join(best["text"].split()))
+            sentence = formats.shown(" ".join(sentence.split()))
+            print(f"  {answer} ({best['score']:.2f}): {sentence}")

@@ -1,0 +1,171 @@
+"""The files of a head: what a task learned, without the language model below it.
+
+A folder holds `head.json` (`"language_model"`, its name, and `"model"`, Keras'
+configuration of the task model) and `head.npz`, in int8 with a scale for each column:
+Keras' names of the variables, as in a `.keras` file, without those of the biLM.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.catalogue import HEAD_FILES
+from elmo_keras.hub.local_files import local_files
+from elmo_keras.util.files import file_digest, replacing, whole_file
+
+if TYPE_CHECKING:
+    from elmo_keras.tasks.layers.task_model import TaskModel
+
+HEAD, ARRAYS, *_ = HEAD_FILES
+_BILM, _OPTIMIZER = "/elmo/bilm/", "optimizer/"
+_MOST = 2**28  # bytes of a file
+
+
+class HeadFile(NamedTuple):
+    """What a folder of a head holds."""
+
+    metadata: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    @property
+    def class_name(self) -> str:
+        return self.metadata["model"]["class_name"]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The arguments of the task model."""
+        return self.metadata["model"]["config"]
+
+    @property
+    def language_model(self) -> str:
+        return self.metadata["language_model"]
+
+
+def read_head(folder: Path) -> HeadFile:
+    """A head whose language model is the one that it was trained on.
+
+    Raises:
+        ValueError: the files are damaged, or the language model is another one.
+    """
+    try:
+        metadata = json.loads(whole_file(folder / HEAD, _MOST))
+        with np.load(io.BytesIO(whole_file(folder / ARRAYS, _MOST))) as file:
+            arrays = {name: file[name] for name in file.files}
+        head = HeadFile(metadata, dict(_dequantized(arrays)))
+        expected = metadata["digest"]
+        _ = head.class_name, head.config, head.language_model  # are they there?
+    except (zipfile.BadZipFile, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{folder} should hold a whole head. {error!r}") from error
+    if _digest(head.language_model) != expected:
+        raise ValueError(
+            f"{folder} was trained on another {head.language_model} than the one that "
+            "is here. Train it again, or install the version it was made with."
+        )
+    return head
+
+
+def _dequantized(arrays):
+    for name, array in arrays.items():
+        if name.endswith("|scale"):
+            continue
+        scale = arrays.get(f"{name}|scale")
+        yield name, array if scale is None else array * scale
+
+
+def _digest(language_model):
+    options, weights = local_files(language_model)
+    files = [weights] if weights else parts_of_model(options)
+    files = [file for file in files if file.is_file()]
+    return file_digest(max(files, key=lambda file: file.stat().st_size))
+
+
+def save_head(
+    model: str | Path, language_model: str, folder: Path, **metadata: Any
+) -> None:
+    """Writes the head of a `.keras` file that a task's command saved.
+
+    Args:
+        model: the file.
+        language_model: what the task's command got as `--model`.
+        folder: of the head.
+        **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another script;
+            `label_names`, label → the name that a pipeline returns.
+
+    Raises:
+        ValueError: the model has no frozen language model.
+    """
+    arrays, metadata = {}, metadata | {"language_model": language_model}
+    with zipfile.ZipFile(model) as file:
+        metadata["model"] = json.loads(file.read("config.json"))
+        for key in ("compile_config", "build_config"):
+            metadata["model"].pop(key, None)
+        content = file.read("model.weights.h5")
+    elmo = metadata["model"]["config"]["token_vectors"]["config"]["elmo"]
+    if not elmo or elmo["config"]["trainable_bilm"]:
+        raise ValueError(
+            f"{model} should be trained on a frozen language model. Use the file as it is."
+        )
+    for name, array in _variables(content):
+        if _BILM not in name and not name.startswith(_OPTIMIZER):
+            arrays |= _quantized(name, array)
+    metadata["digest"] = _digest(language_model)
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / ARRAYS) as temporary:
+        np.savez_compressed(temporary, **arrays)
+    with replacing(folder / HEAD) as temporary:
+        text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _variables(content: bytes) -> Iterator[tuple[str, np.ndarray]]:
+    import h5py
+
+    found: list[tuple[str, np.ndarray]] = []
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset):
+            found.append((name, item[()]))
+
+    with h5py.File(io.BytesIO(content)) as file:
+        file.visititems(visit)
+    return iter(found)
+
+
+def _quantized(name, array):
+    """A matrix in int8, with a scale for each column; vectors as they are."""
+    if array.ndim < 2 or array.dtype.kind != "f":
+        return {name: array}
+    columns = np.abs(array).reshape(-1, array.shape[-1])
+    scale = (np.maximum(columns.max(axis=0), 1e-30) / 127).astype(np.float32)
+    return {name: np.rint(array / scale).astype(np.int8), f"{name}|scale": scale}
+
+
+def keras_model(head: HeadFile) -> "TaskModel":
+    """The task model with its language model, by TensorFlow."""
+    import tempfile
+
+    import h5py
+    import keras
+
+    from elmo_keras.elmo import Elmo
+    from elmo_keras.tasks import models  # noqa: F401, for Keras
+
+    model = keras.saving.deserialize_keras_object(head.metadata["model"])
+    model.build()
+    pretrained = Elmo.from_pretrained(head.language_model)
+    if (elmo := model.token_vectors.elmo) is not None:
+        elmo.bilm.set_weights(pretrained.bilm.get_weights())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "head.weights.h5"
+        model.save_weights(path)
+        with h5py.File(path, "r+") as file:
+            for name, array in head.arrays.items():
+                file[name][...] = array  # pyright: ignore[reportIndexIssue]
+        model.load_weights(path)
+    return model

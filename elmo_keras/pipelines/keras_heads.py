@@ -1,0 +1,85 @@
+"""Task models of Keras as heads, by TensorFlow; their biLM is in them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.pipelines.light_heads import Tags
+from elmo_keras.tasks.layers.task_model import LabelModel, TaskModel
+from elmo_keras.tasks.tag.tagger import Tagger
+from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.token_batches import padded_tokens
+
+MAX_POSITIONS = 2**13  # of a batch with its padding
+
+
+def answers_to(model: TaskModel, texts: Sequence[Sequence[Sequence[str]]]) -> list:
+    """What `model.answers` gives for each example: name → array, padding included.
+
+    `texts` are the tokens of each of the model's fields, none of them empty.
+    """
+    lengths = [max(map(len, example)) for example in zip(*texts)]
+    answers: list[Any] = [None] * len(lengths)
+    for rows in length_batches(lengths, max_tokens=MAX_POSITIONS, max_sentences=64):
+        inputs = {
+            field: padded_tokens([column[i] for i in rows])
+            for field, column in zip(model.text_fields, texts)
+        }
+        _fill(answers, rows, model.answers(inputs))
+    return answers
+
+
+def _fill(answers, rows, batch):
+    arrays = {name: np.asarray(value) for name, value in batch.items()}
+    for row, i in enumerate(rows):
+        answers[i] = {name: array[row] for name, array in arrays.items()}
+
+
+class KerasTagger:
+    """A `Tagger`, with the methods of a `LightTagger`."""
+
+    def __init__(self, model: Tagger):
+        self.tags, self._model = list(model.tags), model
+
+    def tag(
+        self,
+        sentences: Sequence[Sequence[str]],
+        layers: None = None,
+        predicates: Sequence[int] | None = None,
+    ) -> list[Tags]:
+        answers: list[Any] = [None] * len(sentences)
+        lengths = [len(sentence) for sentence in sentences]
+        for rows in length_batches(lengths, max_tokens=MAX_POSITIONS, max_sentences=64):
+            tokens = padded_tokens([sentences[i] for i in rows])
+            inputs = {"tokens": tokens}
+            if predicates is not None:
+                marked = [predicates[i] for i in rows]
+                inputs["predicate"] = tf.one_hot(marked, tokens.shape[1], dtype="int32")
+            _fill(answers, rows, self._model.answers(inputs))
+        return [_tags(answer, n) for answer, n in zip(answers, lengths)]
+
+
+def _tags(answer, n_tokens):
+    count = int(answer.get("span_count", 0))
+    names = "span_begins", "span_ends", "span_types", "span_scores"
+    columns = [answer[name][:count].tolist() for name in names] if count else []
+    return Tags(
+        [tag.decode() for tag in answer["tags"][:n_tokens]],
+        answer["scores"][:n_tokens].tolist(),
+        [(begin, end, name.decode(), p) for begin, end, name, p in zip(*columns)],
+    )
+
+
+class KerasClassifier:
+    """A model of labels, of one text or of two."""
+
+    def __init__(self, model: LabelModel):
+        self.labels, self.multi_label = list(model.labels), model.multi_label
+        self._model = model
+
+    def probabilities(
+        self, *texts: Sequence[Sequence[str]], layers: None = None
+    ) -> np.ndarray:
+        return np.array([answer["scores"] for answer in answers_to(self._model, texts)])

@@ -1,0 +1,202 @@
+"""Taggers and classifiers without TensorFlow: layers of the biLM in, answers out."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.pipelines.arithmetic import (
+    Crf,
+    LstmWeights,
+    Quantized,
+    bilstm,
+    soft_alignment,
+    softmax,
+)
+from elmo_keras.pipelines.head_files import HeadFile
+from elmo_keras.tasks.tag.entities import entities, marks_spans
+
+FORBIDDEN = -1e6  # which no score outweighs, as in `LinearChainCRF`
+
+
+class Tags(NamedTuple):
+    """Of a sentence: the tag of each token, its probability, and the spans that tags mark."""
+
+    tags: list[str]
+    scores: list[float]
+    spans: list[tuple[int, int, str, float]]  # first token, end, type, probability
+
+
+class _TokenVectors:
+    """`TokenVectors` without characters: words, and the mixes of ELMo's layers."""
+
+    def __init__(self, head: HeadFile, prefix: str):
+        config, arrays = head.config["token_vectors"]["config"], head.arrays
+        if config["character_dim"]:
+            raise ValueError(
+                "A head without TensorFlow has no characters. Train it with "
+                "--character-dim 0."
+            )
+        self._ids = {word: i for i, word in enumerate(config["words"], 1)}
+        self._words = arrays.get(f"{prefix}/word_vectors/vars/0")
+        elmo = config["elmo"]["config"]
+        self._layers, self._layer_norm = elmo["layers"], elmo["layer_norm"]
+        self._place = config["elmo_at"]
+        names = [f"{prefix}/elmo/mixes/scalar_mix{n}/vars" for n in ("", "_1")]
+        mixes = [[arrays.get(f"{name}/{i}") for i in (0, 1)] for name in names]
+        self._mixes = [mix for mix in mixes if mix[0] is not None]
+
+    def __call__(self, tokens, layers):
+        """Vectors `(tokens, dim)` at the input, and at the output or None."""
+        if self._layer_norm:
+            centred = layers - layers.mean(axis=2, keepdims=True)
+            variance = np.square(centred).mean(axis=2, keepdims=True)
+            layers = centred / np.sqrt(variance + np.float32(1e-12))
+        mixes = [self._mix(layers, *mix) for mix in self._mixes]
+        at_input = [] if self._words is None else [self._words[self._word_ids(tokens)]]
+        if self._place != "output":
+            at_input.append(mixes[0])
+        at_output = None if self._place == "input" else mixes[-1]
+        return np.concatenate(at_input, axis=1), at_output
+
+    def _word_ids(self, tokens):
+        return [self._ids.get(token.lower(), 0) for token in tokens]
+
+    def _mix(self, layers, gamma, scalars):
+        if self._layers == "mix":
+            # A product of matrices would depend on the number of tokens.
+            return gamma * sum(w * x for w, x in zip(softmax(scalars), layers))
+        if self._layers == "average":
+            return gamma * layers.mean(axis=0)
+        return gamma * layers[-1 if self._layers == "top" else self._layers]
+
+
+class LightTagger:
+    """A `Tagger` of a head."""
+
+    def __init__(self, head: HeadFile):
+        config, arrays = head.config, head.arrays
+        self.tags, self._marks_spans = config["tags"], marks_spans(config["tags"])
+        self._vectors = _TokenVectors(head, "layers/token_vectors")
+        self._lstm = _read_bilstm(arrays, "layers/fast_bidirectional")
+        self._scores = _read_dense(arrays, "layers/dense")
+        none = np.zeros((2, 0), np.float32)
+        self._predicates = arrays.get("layers/embedding/vars/0", none)
+        self._crf = None
+        if config["crf"]:
+            # As `tasks.tag.crf.constraints`, which imports TensorFlow.
+            allowed = [[_may_follow(t, p) for t in self.tags] for p in self.tags]
+            first = [_may_follow(tag, None) for tag in self.tags]
+            transitions, start, end = (arrays[f"crf/vars/{i}"] for i in range(3))
+            self._crf = Crf(
+                np.where(allowed, transitions, transitions + np.float32(FORBIDDEN)),
+                np.where(first, start, start + np.float32(FORBIDDEN)),
+                end,
+            )
+
+    def tag(
+        self,
+        sentences: Sequence[Sequence[str]],
+        layers: Sequence[np.ndarray],
+        predicates: Sequence[int] | None = None,
+    ) -> list[Tags]:
+        """The tags of sentences, whose layers are `(layers, tokens, dim)`."""
+        lengths = np.array([len(sentence) for sentence in sentences])
+        if not lengths.sum():
+            return [Tags([], [], []) for _ in sentences]
+        tokens = [token for sentence in sentences for token in sentence]
+        x, at_output = self._vectors(tokens, np.concatenate(layers, axis=1))
+        if predicates is not None:
+            marks = np.zeros(len(tokens), int)
+            starts = np.cumsum(lengths).astype(int) - lengths
+            marks[starts + np.asarray(predicates, int)] = 1
+            x = np.concatenate([x, self._predicates[marks]], axis=1)
+        x = bilstm(x, lengths, *self._lstm)
+        if at_output is not None:
+            x = np.concatenate([x, at_output], axis=1)
+        scores = _dense(x, *self._scores)
+        if self._crf is None:
+            ids = scores.argmax(axis=1)
+            alone = after = softmax(scores)[np.arange(len(ids)), ids]
+        else:
+            ids, alone, after = self._crf.decode(scores, lengths)
+        tags = [self.tags[i] for i in ids]
+        alone, after = alone.tolist(), after.tolist()
+        ends = np.cumsum(lengths).tolist()
+        parts = [slice(*part) for part in zip([0, *ends], ends)]
+        return [self._tags(tags[p], alone[p], after[p]) for p in parts]
+
+    def _tags(self, tags, alone, after):
+        spans = [
+            (begin, end, name, alone[begin] * math.prod(after[begin + 1 : end]))
+            for begin, end, name in (entities(tags) if self._marks_spans else ())
+        ]
+        return Tags(tags, alone, spans)
+
+
+class LightClassifier:
+    """A `TextClassifier` of a head."""
+
+    def __init__(self, head: HeadFile):
+        config, arrays = head.config, head.arrays
+        self.labels, self.multi_label = config["labels"], config["multi_label"]
+        self._vectors = _TokenVectors(head, "encoder/token_vectors")
+        self._encoder = _read_bilstm(arrays, "encoder/lstm")
+        self._integrator = _read_bilstm(arrays, "integrator")
+        self._attention = _read_dense(arrays, "attention/score")
+        self._maxout = _read_dense(arrays, "layers/maxout/dense")
+        self._decision = _read_dense(arrays, "decision")
+        self._units = config["units"]
+
+    def probabilities(
+        self, texts: Sequence[Sequence[str]], layers: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Of each label, `(texts, labels)`."""
+        lengths = np.array([len(text) for text in texts])
+        tokens = [token for text in texts for token in text]
+        x, at_output = self._vectors(tokens, np.concatenate(layers, axis=1))
+        x = bilstm(x, lengths, *self._encoder)
+        if at_output is not None:
+            x = np.concatenate([x, at_output], axis=1)
+        ends = np.cumsum(lengths)[:-1]
+        c = np.concatenate([soft_alignment(text) for text in np.split(x, ends)])
+        x = np.concatenate([x, x - c, x * c], axis=1)
+        x = bilstm(x, lengths, *self._integrator)
+        scores = _dense(x, *self._attention)
+        pairs = zip(np.split(x, ends), np.split(scores, ends))
+        pooled = np.array([_pool(text, score) for text, score in pairs])
+        pieces = _dense(pooled, *self._maxout).reshape(len(texts), -1, self._units)
+        scores = _dense(pieces.max(axis=1), *self._decision)
+        return 1 / (1 + np.exp(-scores)) if self.multi_label else softmax(scores)
+
+
+def _pool(x, scores):
+    """The maximum, minimum and mean over a text's tokens, and the mean by attention."""
+    if not len(x):
+        return np.zeros(4 * x.shape[1], np.float32)
+    weights = softmax(scores[:, 0])[:, None]
+    rows = x.max(axis=0), x.min(axis=0), x.mean(axis=0), (weights * x).sum(axis=0)
+    return np.concatenate(rows)
+
+
+def _read_bilstm(arrays, prefix):
+    return [
+        LstmWeights(Quantized(kernel), Quantized(recurrent), bias)
+        for kernel, recurrent, bias in (
+            [arrays[f"{prefix}/{way}_layer/cell/vars/{i}"] for i in range(3)]
+            for way in ("forward", "backward")
+        )
+    ]
+
+
+def _read_dense(arrays, prefix):
+    return Quantized(arrays[f"{prefix}/vars/0"]), arrays[f"{prefix}/vars/1"]
+
+
+def _dense(x, kernel, bias):
+    return kernel(x) + bias
+
+
+def _may_follow(tag, previous):
+    return not tag.startswith("I-") or previous in (f"B-{tag[2:]}", tag)

@@ -1,0 +1,326 @@
+"""Makes the heads of the package again: `python -m elmo_keras.pipelines.make DATA OUT`.
+
+DATA is the folder of the corpora; OUT/NAME becomes the head and its card, OUT/work holds
+what was trained. Finished heads are not trained again, so the same command resumes.
+"""
+
+import collections
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from cyclopts import App, Parameter
+
+from elmo_keras.hub.catalogue import CARD
+from elmo_keras.pipelines.head_files import save_head
+from elmo_keras.pipelines.pipeline import PREDICATES, RolePipeline, pipeline
+from elmo_keras.tasks.answer.task import Answering
+from elmo_keras.tasks.classify.task import Classification
+from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.data import hold_out
+from elmo_keras.tasks.results import model_file
+from elmo_keras.tasks.run import run
+from elmo_keras.tasks.tag.entities import entities, span_scores
+from elmo_keras.tasks.tag.tagged_text import read_conll
+from elmo_keras.tasks.tag.task import Tagging
+from elmo_keras.tasks.task import Task
+from elmo_keras.util.command import run as run_command
+from elmo_keras.util.files import replacing
+from elmo_keras.util.markdown_table import markdown_table
+
+# Types of other sets → those of `en-ner`; others are no entities.
+ENTITIES = {
+    "person": "PER",
+    "location": "LOC",
+    "corporation": "ORG",
+    "group": "ORG",
+} | {name: name for name in ("PER", "LOC", "ORG")}
+CONFUSIONS = 8  # of a card
+SETTINGS: dict[str, Any] = {
+    "arithmetic": "int8",
+    "layer_norm": True,
+    "elmo_dropout": 0.3,
+    "character_dim": 0,
+    "schedule": "cosine",
+}
+TAGGER: dict[str, Any] = dict(SETTINGS, word_dim=50, units=200, epochs=12, patience=12)
+
+
+class Recipe(NamedTuple):
+    """How a head is trained, and what its card says of its text."""
+
+    task: Task
+    language: str
+    source: str  # data sets and their licences
+    licence: str
+    predicates: Task | None = None
+    label_names: dict[str, str] | None = None
+
+
+def recipes(data: Path, work: Path) -> dict[str, Recipe]:
+    """The recipe of each name; paths of the data that are missing fail when they are read."""
+    ud = "UD English-EWT (CC BY-SA 4.0)"
+    roles = {
+        "train": data / "en_srl_ewt/train.conll.gz",
+        "dev": data / "en_srl_ewt/dev.conll",
+        "elmo": ("en",),
+    }
+    return {
+        "en-pos": Recipe(
+            Tagging(
+                train=data / "en_ewt/en_ewt-ud-train.conllu",
+                dev=data / "en_ewt/en_ewt-ud-dev.conllu",
+                output=work / "en-pos",
+                elmo=("en",),
+                **TAGGER,
+            ),
+            "en",
+            ud,
+            "CC BY-SA 4.0",
+        ),
+        "en-ner": Recipe(
+            Tagging(
+                train=work / "en-ner.train.conll",
+                dev=work / "en-ner.dev.conll",
+                output=work / "en-ner",
+                elmo=("en",),
+                **TAGGER,
+            ),
+            "en",
+            "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) and "
+            "Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth of "
+            "Wikigold and of Universal NER, WNUT-17's dev, the tweets `h`",
+            "CC BY-SA 4.0",
+        ),
+        "en-srl": Recipe(
+            Tagging(
+                kind="srl",
+                output=work / "en-srl",
+                **roles,
+                **dict(TAGGER, word_dim=0, epochs=8, units=250),
+            ),
+            "en",
+            "PropBank's roles over UD English-EWT (both CC BY-SA 4.0)",
+            "CC BY-SA 4.0",
+            predicates=Tagging(
+                kind="predicates",
+                output=work / "en-srl-predicates",
+                **roles,
+                **dict(TAGGER, word_dim=0, epochs=6, units=100),
+            ),
+        ),
+        "en-coref": Recipe(
+            Coreference(
+                train=work / "en-coref.train.conll",
+                dev=data / "en_coref_litbank/dev.conll",
+                output=work / "en-coref",
+                elmo=("en",),
+                no_singletons=True,
+                **dict(SETTINGS, word_dim=0, epochs=30, patience=30),
+            ),
+            "en",
+            "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
+            "BY-SA); held out: LitBank's dev",
+            "CC BY-SA 4.0",
+        ),
+        "en-qa": Recipe(
+            Answering(
+                train=data / "en_qa/train.json",
+                dev=data / "en_qa/dev.json",
+                output=work / "en-qa",
+                elmo=("en",),
+                **dict(SETTINGS, word_dim=0, epochs=8, patience=8),
+            ),
+            "en",
+            "SQuAD 1.1 (CC BY-SA 4.0), SQuADShifts (CC BY 4.0), TyDi QA (Apache-2.0), over "
+            "Wikipedia",
+            "CC BY-SA 4.0",
+        ),
+        "ko-pos": Recipe(
+            Tagging(
+                train=data / "ko_ud_gsd/ko_gsd-ud-train.conllu",
+                dev=data / "ko_ud_gsd/ko_gsd-ud-dev.conllu",
+                output=work / "ko-pos",
+                elmo=("ko",),
+                **TAGGER,
+            ),
+            "ko",
+            "UD Korean-GSD (CC BY-SA 4.0)",
+            "CC BY-SA 4.0",
+        ),
+        "ko-ner": Recipe(
+            Tagging(
+                kind="klue",
+                train=data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv",
+                output=work / "ko-ner",
+                elmo=("ko",),
+                **TAGGER,
+            ),
+            "ko",
+            "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of them "
+            "held out (CC BY-SA 4.0)",
+            "CC BY-SA 4.0",
+        ),
+        "ko-sentiment": Recipe(
+            Classification(
+                format="nsmc",
+                train=data / "ko_nsmc/ratings_train.txt",
+                dev=data / "ko_nsmc/ratings_valid.txt",
+                output=work / "ko-sentiment",
+                elmo=("ko",),
+                **dict(SETTINGS, word_dim=50, epochs=4, patience=4, units=100),
+            ),
+            "ko",
+            "Naver movie reviews (CC0)",
+            "CC0 1.0 for the head; the language model below it has its own",
+            label_names={"0": "negative", "1": "positive"},
+        ),
+    }
+
+
+def join_entities(data: Path, work: Path) -> None:
+    """Writes one file of entities to train on, and one that is held out."""
+    train, dev = [], []
+    wikigold = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
+    for name in (wikigold, "en_ner_uner/en_ewt-ud-dev.iob2"):
+        some, held_out = hold_out(read_conll(data / name), 0.2)
+        train, dev = train + some, dev + held_out
+    for name in "en_ner_wnut17/wnut17train en_ner_btc/a en_ner_btc/b en_ner_btc/e en_ner_btc/g".split():
+        train += read_conll(data / f"{name}.conll")
+    for name in "en_ner_wnut17/emerging.dev", "en_ner_btc/h":
+        dev += read_conll(data / f"{name}.conll")
+    for name, examples in ("train", train), ("dev", dev):
+        lines = [f"{line}\n" for example in examples for line in _columns(example)]
+        (work / f"en-ner.{name}.conll").write_text("".join(lines), encoding="utf-8")
+
+
+def _columns(example) -> Iterator[str]:
+    for token, tag in zip(example["tokens"], example["tags"]):
+        name = ENTITIES.get(tag[2:], ENTITIES.get(tag[2:].lower()))
+        yield f"{token}\t{tag[:2]}{name}" if name else f"{token}\tO"
+    yield ""
+
+
+def join_documents(data: Path, work: Path) -> None:
+    """Writes one file of the documents of both sets of coreference."""
+    import gzip
+
+    names = "en_coref_litbank", "en_coref_gum"
+    parts = [(data / name / "train.conll.gz").read_bytes() for name in names]
+    content = b"".join(gzip.decompress(part).rstrip() + b"\n" for part in parts)
+    (work / "en-coref.train.conll").write_bytes(content)
+
+
+def make(
+    data: Path,
+    output: Path,
+    names: Annotated[Sequence[str], Parameter(consume_multiple=True)] = (),
+    /,
+) -> None:
+    """Trains heads, all if no name is given, and writes them with their cards."""
+    work = output / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    known = recipes(data, work)
+    if unknown := set(names) - set(known):
+        raise ValueError(
+            f"There is no {unknown.pop()}. The heads are: {', '.join(known)}"
+        )
+    for name in names or known:
+        if (output / name / CARD).exists():
+            continue
+        if name == "en-ner":
+            join_entities(data, work)
+        if name == "en-coref":
+            join_documents(data, work)
+        _make_head(name, known[name], output / name)
+
+
+def _make_head(name, recipe, folder):
+    tasks = {folder: recipe.task}
+    if recipe.predicates:
+        tasks[folder / PREDICATES] = recipe.predicates
+    scores = {}
+    for place, task in tasks.items():
+        (result,) = run(task)
+        extra: dict[str, Any] = {"language": recipe.language}
+        if recipe.label_names:
+            extra["label_names"] = recipe.label_names
+        file = task.output / model_file(task.variants()[0], 1)
+        save_head(file, task.elmo[0], place, **extra)
+        scores[place] = result["dev"]
+    rows = _score_rows(folder, recipe.task)
+    card = _card(name, recipe, scores, rows, folder)
+    with replacing(folder / CARD) as temporary:
+        temporary.write_text(card, encoding="utf-8")
+    print(f"The head is in {folder}", flush=True)
+
+
+def _score_rows(folder: Path, task: Task) -> list[tuple[str, ...]]:
+    """Of a tagger as it is shipped: scores by label, and the most frequent mistakes."""
+    if not isinstance(task, Tagging):
+        return []
+    loaded: Any = pipeline(folder)
+    train = task.read(task.train)
+    examples = task.read(task.dev) if task.dev else hold_out(train, task.dev_share)[1]
+    sentences = [example["tokens"] for example in examples]
+    layers = loaded.embedder.encode(sentences)
+    places = None
+    if isinstance(loaded, RolePipeline):
+        places = [example["predicate"].index(1) for example in examples]
+    answers = loaded.tagger.tag(sentences, layers, places)
+    of_spans = isinstance(loaded, RolePipeline) or loaded.marks_spans
+    gold, predicted = collections.Counter(), collections.Counter()
+    right, mistakes = collections.Counter(), collections.Counter()
+    for example, answer in zip(examples, answers):
+        if of_spans:
+            expected = {span[:2]: span[2] for span in entities(example["tags"])}
+            found = {span[:2]: span[2] for span in answer.spans}
+        else:
+            expected = dict(enumerate(example["tags"]))
+            found = dict(enumerate(answer.tags))
+        gold.update(expected.values())
+        predicted.update(found.values())
+        for place in {*expected, *found}:
+            pair = expected.get(place, "none"), found.get(place, "none")
+            (right if pair[0] == pair[1] else mistakes)[pair] += 1
+    rows = []
+    for label, count in gold.most_common():
+        scores = span_scores(right[label, label], count, predicted[label])
+        shown = [f"{100 * scores[key]:.1f}" for key in ("F1", "precision", "recall")]
+        rows.append((label, *shown, f"{count:,}"))
+    worst = [f"{a} → {b} ({n})" for (a, b), n in mistakes.most_common(CONFUSIONS)]
+    return [*rows, tuple(worst)]
+
+
+def _card(name, recipe, scores, rows, folder) -> str:
+    task = recipe.task
+    sizes = sum(file.stat().st_size for file in folder.rglob("head.*"))
+    lines = [
+        f"# {name}",
+        "",
+        f"A head of `{task.elmo[0]}`, {sizes / 1e6:.2f} MB in int8, for "
+        f'`elmo_keras.pipeline("{name}")`.',
+        "",
+        f"**Text.** {recipe.source}. **Licence.** {recipe.licence}.",
+        "",
+        "**Scores** on what was held out, which chose the epoch:",
+        "",
+    ]
+    for place, found in scores.items():
+        shown = ", ".join(f"{key} {100 * value:.2f}" for key, value in found.items())
+        lines.append(f"- {place.name if place != folder else name}: {shown}")
+    if rows:
+        *by_label, worst = rows
+        head = "label", "F1", "precision", "recall", "in the text"
+        lines += ["", markdown_table(head, by_label), ""]
+        lines.append(f"Most frequent mistakes, expected → found: {', '.join(worst)}.")
+    lines += ["", "Made again by", "", "```sh"]
+    lines += [f"python -m elmo_keras.pipelines.make DATA OUT {name}", "```", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    import sys
+
+    app = App(default_command=make, result_action="return_value", print_error=False)
+    sys.exit(run_command("make", lambda: app(sys.argv[1:])))

@@ -1,0 +1,496 @@
+"""Pipelines: text in, answers out."""
+
+import functools
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
+from elmo_keras.hub.hugging_face import download_from_hub
+from elmo_keras.pipelines.head_files import HEAD, keras_model, read_head
+from elmo_keras.pipelines.light_heads import LightClassifier, LightTagger
+from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
+from elmo_keras.tasks.tag.entities import PREDICATE, marks_spans
+from elmo_keras.text.length_batches import ahead, chunks
+from elmo_keras.text.sentences import Sentence, plain
+from elmo_keras.util.command import shortened
+
+TOKENS_AT_ONCE = 2**12  # whose layers are in memory, twice
+CHARACTERS_AT_ONCE = 2**15
+MAX_TOKENS = {
+    "TextClassifier": 1000,
+    "CoreferenceModel": 4000,
+}  # of a text read at once
+MAX_CONTEXT = 400  # tokens of a piece of text that is asked for an answer
+PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
+NO_LABEL = "O"
+
+
+class Pipeline:
+    """Answers for texts; `pipeline` makes one.
+
+    Args of a call:
+        texts: a `str`; a list or another iterable of texts, each a `str` or a list of
+            tokens; strings of NumPy, pandas, pyarrow or TensorFlow.
+
+    Returns:
+        The result of one `str`; a list of results; or, for an iterator, an iterator of
+        results within bounded memory. A text has the same result alone and among others.
+
+    Raises:
+        TypeError: a text is neither a `str` nor a list of tokens.
+        ValueError: a token is empty or not UTF-8.
+    """
+
+    embedder: Embedder | None = None  # of the layers that `analyze` takes
+
+    def __init__(self, name: str, language: str | None = None):
+        self.name, self.language = name, language
+
+    def __repr__(self) -> str:
+        return f"pipeline({self.name!r})"
+
+    def __call__(self, texts: str | Iterable[Sentence]) -> Any:
+        values = plain(texts)
+        if isinstance(values, (str, bytes)):
+            return next(self.stream([values]))
+        if isinstance(values, Mapping) or not isinstance(values, Iterable):
+            raise TypeError(
+                "Texts should be a str, or a list of texts, each a str or a list of "
+                f"tokens. Received: {shortened(texts)}"
+            )
+        results = self.stream(values)
+        return results if isinstance(values, Iterator) else list(results)
+
+    def stream(self, texts: Iterable[Sentence]) -> Iterator[Any]:
+        """Yields the result of each text in turn."""
+        read = map(read_text, texts)
+        for some in chunks(read, CHARACTERS_AT_ONCE, lambda text: len(text.source)):
+            yield from self.results(some)
+
+    def results(self, texts: Sequence[Text]) -> list:
+        self.check_script(texts)
+        (analyses,) = analyze([self], texts)
+        return [self.result(*pair) for pair in zip(texts, analyses)]
+
+    def check_script(self, texts: Sequence[Text]) -> None:
+        other = [t for t in texts if self.language and not script_is(t, self.language)]
+        if other:
+            warnings.warn(
+                f"{self.name} reads {LANGUAGES[self.language]}; most letters of a text "
+                "are of another script, so that its result says little.",
+                stacklevel=2,
+            )
+
+    def analyze(self, sentences: Sequence[Sequence[str]], layers: Any) -> list:
+        """What is found in each sentence."""
+        raise NotImplementedError
+
+    def result(self, text: Text, analyses: list) -> Any:
+        """What a call returns for a text, from the analyses of its sentences."""
+        return analyses
+
+
+LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
+
+
+def analyze(pipelines: Sequence[Pipeline], texts: Sequence[Text]) -> list[list[list]]:
+    """For each pipeline and each text, the analyses of its sentences.
+
+    Pipelines of one language model get the same layers, which are computed once.
+    """
+    sentences = join([text.sentences for text in texts])
+    analyses: list[list] = [[] for _ in pipelines]
+
+    def layers_of(some):
+        return some, {e: e.encode(some) for p in pipelines if (e := p.embedder)}
+
+    for some, layers in ahead(map(layers_of, chunks(sentences, TOKENS_AT_ONCE, len))):
+        for pipeline, found in zip(pipelines, analyses):
+            embedder = pipeline.embedder
+            found += pipeline.analyze(some, layers[embedder] if embedder else None)
+    results = []
+    for found in analyses:
+        left = iter(found)
+        results.append([[next(left) for _ in text.sentences] for text in texts])
+    return results
+
+
+class TagPipeline(Pipeline):
+    """Parts of speech, or the spans that tags mark: a list of labelled pieces of a text."""
+
+    def __init__(self, name, tagger, embedder=None, **options):
+        super().__init__(name, **options)
+        self.tagger, self.embedder = tagger, embedder
+        self.marks_spans = marks_spans(tagger.tags)
+
+    def analyze(self, sentences, layers):
+        """The labelled tokens or spans of each sentence."""
+        answers = self.tagger.tag(sentences, layers)
+        if self.marks_spans:
+            return [
+                [
+                    Labelled(label, first, end, p)
+                    for first, end, label, p in answer.spans
+                ]
+                for answer in answers
+            ]
+        return [
+            [
+                Labelled(tag, i, i + 1, p)
+                for i, (tag, p) in enumerate(zip(answer.tags, answer.scores))
+            ]
+            for answer in answers
+        ]
+
+    def result(self, text, analyses):
+        return [text.result(i, p) for i, parts in enumerate(analyses) for p in parts]
+
+
+class RolePipeline(Pipeline):
+    """Semantic roles: for each predicate of a text a dict of `predicate` and `roles`."""
+
+    def __init__(self, name, tagger, predicates, embedder, **options):
+        super().__init__(name, **options)
+        self.tagger, self.predicates, self.embedder = tagger, predicates, embedder
+
+    def analyze(self, sentences, layers):
+        """For each predicate of each sentence, itself and its roles."""
+        found = [answer.spans for answer in self.predicates.tag(sentences, layers)]
+        examples = [(i, span) for i, spans in enumerate(found) for span in spans]
+        answers = self.tagger.tag(
+            [sentences[i] for i, _ in examples],
+            [layers[i] for i, _ in examples],
+            [first for _, (first, *_) in examples],
+        )
+        analyses = [[] for _ in sentences]
+        for (i, (first, end, _, score)), answer in zip(examples, answers):
+            roles = [
+                Labelled(label, begin, stop, p)
+                for begin, stop, label, p in answer.spans
+                if label != PREDICATE
+            ]
+            predicate = Labelled(PREDICATE, first, end, score)
+            analyses[i].append((predicate, roles))
+        return analyses
+
+    def result(self, text, analyses):
+        return [
+            {
+                "predicate": text.result(i, predicate),
+                "roles": [text.result(i, role) for role in roles],
+            }
+            for i, frames in enumerate(analyses)
+            for predicate, roles in frames
+        ]
+
+
+class LabelPipeline(Pipeline):
+    """The label of a text, or a list of labels if it may have several."""
+
+    threshold = 0.3  # as `tasks.layers.task_model.THRESHOLD`
+
+    def __init__(self, name, classifier, embedder=None, label_names=None, **options):
+        super().__init__(name, **options)
+        self.classifier, self.embedder = classifier, embedder
+        self.label_names = label_names or {}
+
+    def results(self, texts):
+        self.check_script(texts)
+        sentences = [join(text.sentences) for text in texts]
+        longest = MAX_TOKENS["TextClassifier"]
+        if any(len(sentence) > longest for sentence in sentences):
+            warnings.warn(
+                f"{self.name} reads the first {longest:,} tokens of a text.",
+                stacklevel=3,
+            )
+        results = []
+        for some in chunks([s[:longest] for s in sentences], TOKENS_AT_ONCE, len):
+            layers = self.embedder.encode(some) if self.embedder else None
+            rows = self.classifier.probabilities(some, layers=layers)
+            results += [self._result(row.tolist()) for row in rows]
+        return [self._with_text(*pair) for pair in zip(texts, results)]
+
+    def _result(self, probabilities):
+        """The predicted labels and their probabilities, the most likely first."""
+        pairs = sorted(zip(probabilities, self.classifier.labels), reverse=True)
+        if self.classifier.multi_label:
+            return [(p, label) for p, label in pairs if p >= self.threshold]
+        return pairs[:1]
+
+    def _with_text(self, text, labels):
+        end = len(text.source)
+        results = [
+            {
+                "text": text.piece(0, end),
+                "label": self.label_names.get(label, label),
+                "score": p,
+                "start": 0,
+                "end": end,
+            }
+            for p, label in labels
+        ]
+        return results if self.classifier.multi_label else results[0]
+
+
+class CoreferencePipeline(Pipeline):
+    """The entities of a text: a list of clusters, each a list of mentions."""
+
+    def __init__(self, name, model, **options):
+        super().__init__(name, **options)
+        self.model = model
+
+    def results(self, texts):
+        self.check_script(texts)
+        return [self._clusters(text) for text in texts]
+
+    def _clusters(self, text):
+        parts = list(chunks(text.sentences, MAX_TOKENS["CoreferenceModel"], len))
+        if len(parts) > 1:
+            warnings.warn(
+                f"{self.name} links mentions within parts of about "
+                f"{MAX_TOKENS['CoreferenceModel']:,} tokens.",
+                stacklevel=4,
+            )
+        spans, clusters, before = join(text.spans), [], 0
+        for sentences in parts:
+            for cluster in self.model.resolve(sentences):
+                places = [
+                    (spans[before + first][0], spans[before + last][1])
+                    for first, last in sorted(cluster)
+                ]
+                clusters.append(
+                    [
+                        {"text": text.piece(*p), "start": p[0], "end": p[1]}
+                        for p in places
+                    ]
+                )
+            before += sum(map(len, sentences))
+        return clusters
+
+
+class PairPipeline:
+    """Answers for pairs of texts; `pipeline` makes one.
+
+    The arguments of a call are the two fields of the model by name, each a `str` or a list
+    of `str` of the same length: `question` and `context`, `premise` and `hypothesis`, or
+    `first` and `second`. Returns a dict, or a list of dicts.
+    """
+
+    def __init__(self, name: str, model: Any, language: str | None = None):
+        self.name, self.model, self.language = name, model, language
+        self.fields = tuple(model.text_fields)
+
+    def __repr__(self) -> str:
+        return f"pipeline({self.name!r})"
+
+    def __call__(self, **texts: str | Sequence[str]) -> Any:
+        columns = [plain(texts.get(field)) for field in self.fields]
+        one = all(isinstance(column, str) for column in columns)
+        columns = [[column] if one else column for column in columns]
+        lists = all(isinstance(c, (list, tuple)) for c in columns)
+        if (
+            set(texts) != {*self.fields}
+            or not lists
+            or len({len(c) for c in columns}) != 1
+            or not all(isinstance(text, str) for column in columns for text in column)
+        ):
+            raise TypeError(
+                f"{self.name} needs `{'` and `'.join(self.fields)}`, each a str, or "
+                f"lists of str of the same length. Received: {shortened(texts)}"
+            )
+        results = [self.answer(*pair) for pair in zip(*columns)]
+        return results[0] if one else results
+
+    def answer(self, first: str, second: str) -> dict[str, Any]:
+        """The result of a pair, in the order of `fields`."""
+        from elmo_keras.pipelines.keras_heads import answers_to
+
+        tokens = [join(read_text(text).sentences) or [""] for text in (first, second)]
+        (answer,) = answers_to(self.model, [[text] for text in tokens])
+        if "label" not in answer:
+            return {"score": float(answer["score"])}
+        return {
+            "label": answer["label"].decode(),
+            "score": float(answer["scores"].max()),
+        }
+
+
+class AnswerPipeline(PairPipeline):
+    """The piece of `context` that answers `question`, or `""` with places of 0 for none."""
+
+    def answer(self, first: str, second: str) -> dict[str, Any]:
+        return self.best(first, second)[0]
+
+    def best(self, context: str, question: str, n: int = 1) -> list[dict[str, Any]]:
+        """The `n` best answers, of different pieces of the context, the best first."""
+        from elmo_keras.pipelines.keras_heads import answers_to
+        from elmo_keras.tasks.answer.words import offset_tokens
+
+        asked = offset_tokens(question).tokens
+        pieces = []  # where they begin, and their words
+        for begin, end in _pieces(context):
+            words = offset_tokens(context[begin:end])
+            if words.tokens:
+                pieces.append((begin, words))
+        results = []
+        if asked and pieces:
+            tokens = [words.tokens for _, words in pieces]
+            answers = answers_to(self.model, [tokens, [asked] * len(tokens)])
+            for (begin, words), answer in zip(pieces, answers):
+                first, last = answer["span"].tolist()
+                if first < 0:
+                    continue
+                text = words.answer(context[begin:], first, last, self.model.endings)
+                start = begin + words.begins[first]
+                results.append(
+                    {
+                        "text": text,
+                        "score": float(answer["score"]),
+                        "start": start,
+                        "end": start + len(text),
+                    }
+                )
+        results.sort(key=lambda result: -result["score"])
+        none = {"text": "", "score": 0.0, "start": 0, "end": 0}
+        return results[:n] or [none]
+
+
+def _pieces(context):
+    """Spans of whole sentences, together at most `MAX_CONTEXT` tokens or one sentence."""
+    text = read_text(context)
+    pieces, size = [], MAX_CONTEXT
+    for spans in text.spans:
+        if size + len(spans) > MAX_CONTEXT:
+            pieces.append((spans[0][0], spans[-1][1]))
+            size = 0
+        pieces[-1] = pieces[-1][0], spans[-1][1]
+        size += len(spans)
+    return pieces
+
+
+def pipeline(model: str | Path) -> Pipeline | PairPipeline:
+    """A pipeline from text to answers.
+
+    Args:
+        model: the name of a head in the package, such as `"en-ner"`; the folder of a
+            head; `hf://OWNER/NAME[@REVISION]`; or a `.keras` file that a task's command
+            saved.
+
+    Returns:
+        A callable. For texts, its results are plain dicts of `text`, `label`, `score`,
+        a probability, `start` and `end`: characters of a `str`, tokens of a list. For
+        each text there is a list of labelled words or entities; a list of `predicate`
+        and `roles`; a list of clusters of mentions; or one label. Questions, entailment
+        and similarity take two texts by name, see `PairPipeline`.
+
+    Raises:
+        FileNotFoundError: nothing has this name; the message lists the names.
+        ValueError: the files are damaged, or belong to another language model.
+        ConnectionError: a hub can't be reached.
+
+    Example:
+
+    >>> tagger = pipeline("en-pos")  # doctest: +SKIP
+    >>> tagger("It rains.")[0]  # doctest: +SKIP
+    {'text': 'It', 'label': 'PRON', 'score': 0.99, 'start': 0, 'end': 2}
+    """
+    name = str(model)
+    if Path(name).suffix == ".keras":
+        return _keras_pipeline(name, _load_keras(Path(name)))
+    folder = find_head(model)
+    head = read_head(folder)
+    options = {"language": head.metadata.get("language")}
+    if head.class_name == "Tagger":
+        return _tag_pipeline(name, folder, head, options)
+    if head.class_name == "TextClassifier":
+        names = head.metadata.get("label_names")
+        return LabelPipeline(
+            name,
+            LightClassifier(head),
+            _embedder(head.language_model),
+            label_names=names,
+            **options,
+        )
+    return _keras_pipeline(name, keras_model(head), **options)
+
+
+def _tag_pipeline(name, folder, head, options):
+    embedder = _embedder(head.language_model)
+    if not head.config["predicate_dim"]:
+        return TagPipeline(name, LightTagger(head), embedder, **options)
+    predicates = read_head(folder / PREDICATES)
+    if predicates.language_model != head.language_model:
+        raise ValueError(f"The heads in {folder} have different language models.")
+    taggers = LightTagger(head), LightTagger(predicates)
+    return RolePipeline(name, *taggers, embedder, **options)
+
+
+def _keras_pipeline(name, model, **options):
+    from elmo_keras.pipelines.keras_heads import KerasClassifier, KerasTagger
+
+    class_name = type(model).__name__
+    if class_name == "Tagger":
+        if model.predicate_dim:
+            raise ValueError(
+                f"{name} labels the roles of given predicates. Make a head of it and of "
+                "one that finds predicates, see the page of task models."
+            )
+        return TagPipeline(name, KerasTagger(model), **options)
+    if class_name == "TextClassifier":
+        return LabelPipeline(name, KerasClassifier(model), **options)
+    if class_name == "CoreferenceModel":
+        return CoreferencePipeline(name, model, **options)
+    if class_name == "QuestionAnswering":
+        return AnswerPipeline(name, model, **options)
+    return PairPipeline(name, model, **options)
+
+
+def _load_keras(path):
+    import keras
+
+    from elmo_keras.tasks import models  # noqa: F401, for Keras
+    from elmo_keras.tasks.layers.task_model import TaskModel
+
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    model = keras.saving.load_model(path)
+    if not isinstance(model, TaskModel):
+        raise ValueError(
+            f"{path} should be a model of a task's command. It is a "
+            f"{type(model).__name__}."
+        )
+    return model
+
+
+def find_head(model: str | Path) -> Path:
+    """The folder of a head: a path, a name of the package, or files of a hub."""
+    path, name = Path(model), str(model)
+    if (path / HEAD).is_file():
+        return path
+    if name in names():
+        return BOX / name
+    if name.startswith(HUB):
+        files = [f"{name}/{file}" for file in HEAD_FILES]
+        return download_from_hub(files[:2], files[2:])[0].parent
+    raise FileNotFoundError(
+        f"There is no pipeline {name}. Give the folder of a head, a .keras file of a "
+        f"task's command, hf://OWNER/NAME, or a name: {', '.join(names()) or 'none yet'}."
+    )
+
+
+def is_head(model: str | Path) -> bool:
+    """Whether a string or path names a head that is on this machine."""
+    return str(model) in names() or (Path(model) / HEAD).is_file()
+
+
+def names() -> list[str]:
+    """The names of the heads in the package."""
+    return sorted(file.parent.name for file in BOX.glob(f"*/{HEAD}"))
+
+
+@functools.lru_cache(maxsize=4)
+def _embedder(language_model):
+    return Embedder(language_model, layers="all", arithmetic="int8")

@@ -1,0 +1,94 @@
+"""Layers that are computed once for `fit`."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo, ElmoConfig, Embedder, layers, precompute_layers
+from tests.support.models import randomize
+
+TEXTS = ["The bank of the river .", "Ann sleeps", "money", "", "a b c", "A film ."]
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    elmo = Elmo(ElmoConfig.preset("test"))
+    elmo.build()
+    return randomize(elmo)
+
+
+def test_layers_come_in_order_with_their_labels(elmo):
+    data = precompute_layers(elmo, TEXTS, range(6), batch_size=4)
+    assert int(data.cardinality()) == 2
+    for _ in range(2):  # epochs
+        batches = list(data)
+        assert [y.numpy().tolist() for _, y in batches] == [[0, 1, 2, 3], [4, 5]]
+        tokens = [text.split() for text in TEXTS]
+        expected = Embedder(elmo, layers="all").encode(tokens[:4])
+        x = batches[0][0].numpy()
+        for row, array in zip(x, expected, strict=True):
+            n = array.shape[1]
+            np.testing.assert_allclose(row[:, :n], array, atol=1e-6)
+            assert not row[:, n:].any()
+
+
+def test_shuffled_epochs_have_every_text_once_in_another_order(elmo):
+    data = precompute_layers(
+        elmo, TEXTS * 9, range(54), batch_size=4, shuffle=True, seed=1
+    )
+    epochs = [np.concatenate([y for _, y in data]) for _ in range(2)]
+    assert all(sorted(labels) == list(range(54)) for labels in epochs)
+    assert list(epochs[0]) != list(epochs[1])
+    again = precompute_layers(
+        elmo, TEXTS * 9, range(54), batch_size=4, shuffle=True, seed=1
+    )
+    np.testing.assert_array_equal(np.concatenate([y for _, y in again]), epochs[0])
+
+
+@pytest.mark.parametrize("with_labels", [False, True])
+def test_a_dataset_of_texts_is_read(elmo, with_labels):
+    texts = tf.data.Dataset.from_tensor_slices(TEXTS)
+    if with_labels:
+        texts = tf.data.Dataset.zip(texts, tf.data.Dataset.range(6))
+    expected = precompute_layers(elmo, TEXTS, range(6) if with_labels else None)
+    pairs = zip(precompute_layers(elmo, texts), expected, strict=True)
+    for batch, other in pairs:
+        for x, y in zip(tf.nest.flatten(batch), tf.nest.flatten(other), strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_a_model_learns_the_mix_from_layers_and_reads_texts(elmo):
+    labels = [np.arange(len(text.split())) % 2 for text in TEXTS]
+    data = precompute_layers(elmo, TEXTS, labels, shuffle=True, seed=0)
+    (x, y), *_ = data
+    assert y.shape == x.shape[:1] + x.shape[2:3] and -1 in y.numpy()
+    data = precompute_layers(elmo, TEXTS, [0, 1, 0, 1, 0, 1], batch_size=2)
+    mix = Elmo(ElmoConfig.preset("test"))
+    model = keras.Sequential([mix, layers.MeanPooling(), keras.layers.Dense(2)])
+    model.compile(
+        "adam",
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        jit_compile=False,
+        run_eagerly=True,  # an epoch of three steps needs no graph
+    )
+    model.fit(data, shuffle=False, verbose=0)
+    assert np.abs(mix.mixes[0].scalars.numpy()).max() > 0
+    mix.bilm.set_weights(elmo.bilm.get_weights())
+    from_layers = model.predict(data.map(lambda x, _: x), verbose=0)
+    x = tf.strings.split(TEXTS).to_tensor()
+    for layer in model.layers:
+        x = layer(x)
+    np.testing.assert_allclose(x, from_layers, atol=1e-5)
+
+
+def test_what_does_not_fit_is_refused(elmo):
+    with pytest.raises(
+        ValueError, match="a label for each. Received: 6 sentences and 2"
+    ):
+        precompute_layers(elmo, TEXTS, [0, 1])
+    with pytest.raises(ValueError, match="Received: 0 sentences"):
+        precompute_layers(elmo, [])
+    pairs = tf.data.Dataset.from_tensor_slices((TEXTS, range(6)))
+    with pytest.raises(ValueError, match="Leave out `labels`"):
+        precompute_layers(elmo, pairs, [0])

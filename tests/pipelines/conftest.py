@@ -1,0 +1,20 @@
+"""Heads that the tests of a module share."""
+
+import pytest
+
+from tests.support.heads import make_head
+
+
+@pytest.fixture(scope="session")
+def head(model_directory, tmp_path_factory):
+    """Makes the folder of a head of a kind, once."""
+    made = {}
+
+    def find(kind, **metadata):
+        key = kind, str(metadata)
+        if key not in made:
+            folder = tmp_path_factory.mktemp("heads")
+            made[key] = make_head(kind, model_directory, folder, **metadata)
+        return made[key]
+
+    return find

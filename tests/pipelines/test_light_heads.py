@@ -1,0 +1,124 @@
+"""Heads in NumPy give what the task models give."""
+
+import numpy as np
+import pytest
+
+from elmo_keras import Embedder
+from elmo_keras.pipelines.arithmetic import Crf, Quantized
+from elmo_keras.pipelines.head_files import read_head
+from elmo_keras.pipelines.keras_heads import KerasClassifier, KerasTagger
+from elmo_keras.pipelines.light_heads import LightClassifier, LightTagger
+from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
+from elmo_keras.tasks.tag.tag_spans import tag_probabilities
+from tests.support.heads import SPANS, make_head, task_model
+
+SENTENCES = ["The bank of the river .".split(), ["Ann"], "money in The bank".split()]
+ATOL = 0.05  # of probabilities, by weights and products in int8
+
+
+@pytest.fixture(scope="module")
+def layers(model_directory):
+    return Embedder(model_directory, layers="all").encode(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("pos", {}),
+        ("ner", {"elmo_at": "both"}),
+        ("ner", {"elmo": {"layer_norm": True}}),
+        ("plain", {"elmo_at": "output"}),
+        ("pos", {"elmo": {"layers": "top"}}),
+        ("pos", {"elmo": {"layers": 1}}),
+        ("pos", {"elmo": {"layers": "average"}}),
+    ],
+)
+def test_a_tagger_gives_the_tags_of_its_task_model(
+    kind, options, model_directory, layers, tmp_path
+):
+    folder = make_head(kind, model_directory, tmp_path, **options)
+    elmo = options.get("elmo", {})
+    model = task_model(kind, model_directory, options.get("elmo_at", "input"), **elmo)
+    expected = KerasTagger(model).tag(SENTENCES)
+    answers = LightTagger(read_head(folder)).tag(SENTENCES, layers)
+    for answer, tags in zip(answers, expected, strict=True):
+        np.testing.assert_allclose(answer.scores, tags.scores, atol=ATOL)
+        if min(tags.scores) > 0.5 + ATOL:  # elsewhere rounding may decide
+            assert answer.tags == tags.tags
+    assert sum(a.tags == e.tags for a, e in zip(answers, expected)) >= 2
+
+
+def test_roles_are_those_of_the_given_predicate(head, model_directory, layers):
+    light = LightTagger(read_head(head("srl")))
+    model = KerasTagger(task_model("srl", model_directory))
+    for predicates in [1, 0, 2], [5, 0, 3]:
+        answers = light.tag(SENTENCES, layers, predicates)
+        expected = model.tag(SENTENCES, predicates=predicates)
+        for answer, tags in zip(answers, expected, strict=True):
+            np.testing.assert_allclose(answer.scores, tags.scores, atol=ATOL)
+    other = light.tag(SENTENCES, layers, [1, 0, 2])
+    assert [a.scores for a in answers] != [a.scores for a in other]
+
+
+@pytest.mark.parametrize("kind", ["sentiment", "emotions"])
+@pytest.mark.parametrize("elmo_at", ["input", "both"])
+def test_a_classifier_gives_the_probabilities_of_its_task_model(
+    kind, elmo_at, model_directory, layers, tmp_path
+):
+    folder = make_head(kind, model_directory, tmp_path, elmo_at=elmo_at)
+    model = KerasClassifier(task_model(kind, model_directory, elmo_at))
+    expected = model.probabilities(SENTENCES)
+    light = LightClassifier(read_head(folder))
+    actual = light.probabilities(SENTENCES, layers)
+    np.testing.assert_allclose(actual, expected, atol=ATOL)
+    (empty,) = light.probabilities([[]], [layers[0][:, :0]])
+    assert np.isfinite(empty).all()
+
+
+def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(head, model_directory):
+    rng = np.random.default_rng(0)
+    words = "the bank of a river money Ann sleeps , .".split()
+    sentences = [list(rng.choice(words, n)) for n in rng.integers(1, 30, 200)]
+    layers = Embedder(model_directory, layers="all").encode(sentences)
+    tagger = LightTagger(read_head(head("ner")))
+    together = tagger.tag(sentences, layers)
+    pairs = zip(sentences, layers)
+    assert together == [tagger.tag([s], [x])[0] for s, x in pairs]
+    classifier = LightClassifier(read_head(head("sentiment")))
+    together = classifier.probabilities(sentences, layers)
+    alone = [classifier.probabilities([s], [x])[0] for s, x in zip(sentences, layers)]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_products_are_exact_in_any_order():
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(1040, 7)).astype("float32")
+    x = rng.normal(size=(5, 1040)).astype("float32")
+    quantized = Quantized(weights)
+    y = quantized(x)
+    order = rng.permutation(1040)
+    shuffled = Quantized(weights[order])(x[:, order])
+    np.testing.assert_array_equal(shuffled, y)
+    np.testing.assert_array_equal(quantized(x[3:4])[0], y[3])
+    np.testing.assert_allclose(y, x @ weights, atol=0.02 * np.abs(x @ weights).max())
+    assert not quantized(np.zeros((1, 1040), np.float32)).any()
+
+
+def test_the_crf_has_the_best_tags_and_probabilities_of_the_layer():
+    rng = np.random.default_rng(0)
+    n, lengths = len(SPANS), np.array([4, 1, 6])
+    layer = LinearChainCRF(n, constraints(SPANS))
+    layer.build()
+    layer.set_weights([rng.normal(size=w.shape) for w in layer.weights])
+    scores = rng.normal(size=(3, 6, n)).astype("float32")
+    mask = np.arange(6) < lengths[:, None]
+    ids = layer(scores, mask)
+    alone, after = tag_probabilities(scores, ids, layer)
+    weights = [w.numpy() for w in layer.constrained_weights("float32")]
+    actual = Crf(*weights).decode(scores[mask], lengths)
+    np.testing.assert_array_equal(actual[0], ids.numpy()[mask])
+    np.testing.assert_allclose(actual[1], np.exp(alone.numpy()[mask]), atol=1e-5)
+    is_first = np.cumsum(lengths) - lengths
+    expected = np.exp(after.numpy()[mask])
+    expected[is_first] = 1  # the first tag follows none
+    np.testing.assert_allclose(actual[2], expected, atol=1e-5)

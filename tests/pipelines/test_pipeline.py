@@ -1,0 +1,224 @@
+"""Pipelines: text in, answers with their places out."""
+
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from elmo_keras import pipeline
+from elmo_keras.pipelines import head_files
+from elmo_keras.pipelines.pipeline import AnswerPipeline, analyze
+from elmo_keras.pipelines.texts import read_text
+from tests.support.heads import make_head, save_task_model
+
+RAW = (
+    "Dr. Kim saw the bank 👩\u200d🚀.\r\nIt isn't cafe\u0301 7.5!\r\n\r\n"
+    "\ufeff\u200bHe said “No way.” Then\tshe\u00a0left\u2028 \x00\x1b[31m \U0001f1f0\U0001f1f7"
+)
+KEYS = ["text", "label", "score", "start", "end"]
+
+
+@pytest.fixture(scope="module")
+def tagger(head):
+    return pipeline(head("pos"))
+
+
+@pytest.fixture(scope="module")
+def entities(head):
+    return pipeline(head("ner"))
+
+
+def test_places_are_those_of_the_text_as_it_was_given(tagger, entities):
+    for find in tagger, entities:
+        results = find(RAW)
+        assert results and all([*result] == KEYS for result in results)
+        for result in results:
+            assert RAW[result["start"] : result["end"]] == result["text"]
+            assert isinstance(result["score"], float) and 0 <= result["score"] <= 1
+    words = [result["text"] for result in tagger(RAW)]
+    left = re.sub(r"[\s\ufeff\u200b]", "", RAW)
+    assert re.sub(r"[\ufeff\u200b]", "", "".join(words)) == left
+    assert "cafe\u0301" in words and "👩\u200d🚀" in words and "n't" in words
+
+
+def test_one_text_many_and_a_stream_have_the_same_results(tagger):
+    texts = [RAW, "", "The bank", " \n", "Ann sleeps. The river bank."]
+    expected = [tagger(text) for text in texts]
+    assert tagger(texts) == tagger(np.array(texts)) == expected
+    assert expected[1] == expected[3] == []
+    stream = tagger(iter(texts))
+    assert iter(stream) is stream and list(stream) == expected
+    assert tagger([]) == []
+
+
+def test_a_stream_reads_as_results_are_taken(tagger):
+    read = []
+
+    def texts():
+        for i in range(100):
+            read.append(i)
+            yield "The bank of the river. " * 100
+
+    next(tagger(texts()))
+    assert len(read) < 50
+
+
+def test_tokens_have_places_in_tokens(tagger, entities):
+    tokens = ["New York", "is", "a", "bank", "."]
+    with pytest.warns(UserWarning, match="A token holds a space"):
+        (results,) = tagger([tokens])
+    assert [(r["start"], r["end"]) for r in results] == [(i, i + 1) for i in range(5)]
+    for result in entities([["The", "bank", "of", "Ann"]])[0]:
+        tokens = ["The", "bank", "of", "Ann"][result["start"] : result["end"]]
+        assert result["text"] == " ".join(tokens)
+
+
+def test_sentences_are_read_alone(tagger):
+    both = tagger("The bank. Ann sleeps.")
+    first, second = tagger(["The bank.", "Ann sleeps."])
+    assert [r["score"] for r in both] == [r["score"] for r in [*first, *second]]
+
+
+def test_a_million_characters_are_read_within_bounds(tagger):
+    results = tagger("x" * 10**6)
+    assert len(results) == 250 and results[-1]["end"] == 10**6
+
+
+def test_pipelines_of_one_language_model_get_the_same_layers(tagger, entities):
+    assert tagger.embedder is entities.embedder
+    texts = [read_text(RAW), read_text("The bank")]
+    both = analyze([tagger, entities], texts)
+    assert [tagger.result(*pair) for pair in zip(texts, both[0])] == tagger(
+        [RAW, "The bank"]
+    )
+    assert [len(found) for found in both[1]] == [len(t.sentences) for t in texts]
+
+
+def test_roles_are_a_list_by_predicate(head):
+    find = pipeline(head("srl"))
+    results = find(RAW)
+    assert results
+    for frame in results:
+        assert [*frame] == ["predicate", "roles"]
+        for part in [frame["predicate"], *frame["roles"]]:
+            assert [*part] == KEYS
+            assert RAW[part["start"] : part["end"]] == part["text"]
+        assert all(role["label"] != "V" for role in frame["roles"])
+    assert find(["", "The"])[0] == []
+
+
+def test_labels_have_names_and_several_are_a_list(head):
+    find = pipeline(head("sentiment", label_names={"0": "bad", "1": "good"}))
+    result = find(RAW)
+    assert [*result] == KEYS and result["label"] in ("bad", "good")
+    assert (result["text"], result["start"], result["end"]) == (RAW, 0, len(RAW))
+    assert 0.5 <= result["score"] <= 1
+    assert find([RAW, ["The", "bank"], ""])[0] == result
+    several = pipeline(head("emotions"))(["The bank", "Ann"])
+    assert all(r["score"] >= 0.3 for results in several for r in results)
+    with pytest.warns(UserWarning, match="reads the first 1,000 tokens"):
+        find("bank " * 1001)
+
+
+def test_clusters_are_lists_of_mentions(head):
+    text = "Ann saw the bank.\r\nShe likes it, and Ann sleeps."
+    clusters = pipeline(head("coref"))(text)
+    for cluster in clusters:
+        assert len(cluster) > 1
+        for mention in cluster:
+            assert text[mention["start"] : mention["end"]] == mention["text"]
+    assert clusters
+    assert pipeline(head("coref"))("") == []
+
+
+def test_answers_have_places_in_long_contexts(head):
+    find = pipeline(head("qa"))
+    context = "Ann 🌧️ saw the bank. She sleeps.\n" * 160
+    assert isinstance(find, AnswerPipeline)
+    answer = find(question="Who sleeps?", context=context)
+    assert [*answer] == ["text", "score", "start", "end"]
+    assert context[answer["start"] : answer["end"]] == answer["text"] != ""
+    three = find.best(context, "Who sleeps?", 3)
+    scores = [one["score"] for one in three]
+    assert three[0] == answer and scores == sorted(scores, reverse=True)
+    assert len({one["start"] for one in three}) == 3
+    none = {"text": "", "score": 0.0, "start": 0, "end": 0}
+    assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
+    with pytest.raises(TypeError, match="needs `context` and `question`"):
+        find(question="Who?")
+
+
+def test_a_saved_task_model_answers_by_tensorflow(tagger, model_directory, tmp_path):
+    find = pipeline(save_task_model("pos", model_directory, tmp_path))
+    results, light = find(RAW), tagger(RAW)
+    assert [r["text"] for r in results] == [r["text"] for r in light]
+    np.testing.assert_allclose(
+        [r["score"] for r in results], [r["score"] for r in light], atol=0.05
+    )
+    find = pipeline(save_task_model("ner", model_directory, tmp_path))
+    assert all([*r] == KEYS for r in find(RAW))
+    find = pipeline(str(save_task_model("sentiment", model_directory, tmp_path)))
+    assert find(["The bank", "Ann"])[1]["label"] in "01"
+    path = save_task_model("srl", model_directory, tmp_path)
+    with pytest.raises(ValueError, match="roles of given predicates"):
+        pipeline(path)
+
+
+def test_another_script_is_warned_of(model_directory, tmp_path):
+    find = pipeline(make_head("pos", model_directory, tmp_path, language="en"))
+    with pytest.warns(UserWarning, match="reads English; most letters"):
+        find("그는 학교에 갔다.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        find(["It isn’t café 7.5!", "", "👩\u200d🚀 ...", ["Ann"]])
+
+
+@pytest.mark.parametrize("texts", [None, 5, {"text": "a"}, [5], [None], [["a", 5]]])
+def test_what_is_no_text_is_refused(texts, tagger):
+    with pytest.raises(TypeError, match="should be"):
+        tagger(texts)
+    with pytest.raises(ValueError, match="should not be empty"):
+        tagger([["a", ""]])
+
+
+def test_an_unknown_name_lists_the_names(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no pipeline nope. Give the"):
+        pipeline("nope")
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        pipeline(tmp_path / "missing.keras")
+
+
+def test_damaged_heads_and_other_language_models_are_refused(
+    head, model_directory, tmp_path, monkeypatch
+):
+    folder = make_head("pos", model_directory, tmp_path)
+    content = (folder / "head.npz").read_bytes()
+    (folder / "head.npz").write_bytes(content[:-20])
+    with pytest.raises(ValueError, match="should hold a whole head"):
+        pipeline(folder)
+    (folder / "head.npz").write_bytes(content)
+    (folder / "head.json").write_text("{}")
+    with pytest.raises(ValueError, match="should hold a whole head"):
+        pipeline(folder)
+    monkeypatch.setattr(head_files, "_digest", lambda _: "another")
+    with pytest.raises(ValueError, match="was trained on another"):
+        pipeline(head("pos"))
+
+
+def test_tagging_takes_no_tensorflow(head):
+    code = (
+        "import sys\nfrom elmo_keras import pipeline\n"
+        f"print(pipeline({str(head('pos'))!r})('The bank.')[1]['text'])\n"
+        "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}"
+    )
+    run = [sys.executable, "-c", code]
+    assert subprocess.check_output(run, text=True).strip() == "bank"
+
+
+def test_a_fine_tuned_model_has_no_head(model_directory, tmp_path):
+    path = save_task_model("pos", model_directory, tmp_path, trainable_bilm=True)
+    with pytest.raises(ValueError, match="on a frozen language model"):
+        head_files.save_head(path, str(model_directory), tmp_path / "head")

@@ -1,0 +1,58 @@
+"""Small heads with random weights, on a small language model."""
+
+from pathlib import Path
+
+from elmo_keras import Elmo
+from elmo_keras.pipelines.head_files import save_head
+from elmo_keras.tasks.answer.question_answering import QuestionAnswering
+from elmo_keras.tasks.classify.classifier import TextClassifier
+from elmo_keras.tasks.coreference.coreference_model import CoreferenceModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.tag.tagger import Tagger
+from tests.support.task_models import built
+
+WORDS = ["the", "bank", "of"]
+TAGS = ["DET", "NOUN", "X"]
+SPANS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+ROLES = ["B-A0", "B-V", "I-A0", "O"]
+MAKERS = {
+    "pos": lambda vectors: Tagger(vectors, TAGS, 3),
+    "ner": lambda vectors: Tagger(vectors, SPANS, 3),
+    "plain": lambda vectors: Tagger(vectors, SPANS, 3, crf=False),
+    "srl": lambda vectors: Tagger(vectors, ROLES, 3, predicate_dim=2),
+    "predicates": lambda vectors: Tagger(vectors, ["B-V", "O"], 3),
+    "sentiment": lambda vectors: TextClassifier(vectors, ["0", "1"], units=3),
+    "emotions": lambda v: TextClassifier(v, ["a", "b", "c"], multi_label=True, units=3),
+    "qa": lambda vectors: QuestionAnswering(vectors, units=3),
+    "coref": lambda vectors: CoreferenceModel(vectors, 3, hidden_units=5, longest=3),
+}
+
+
+def task_model(kind, language_model, elmo_at="input", **elmo):
+    """A model of a task with random weights on the language model's own."""
+    n = 2 if elmo_at == "both" else 1
+    layer = Elmo.from_pretrained(language_model, num_representations=n, **elmo)
+    weights = layer.bilm.get_weights()
+    vectors = TokenVectors(WORDS, 5, 0, elmo=layer, elmo_at=elmo_at)
+    model = built(MAKERS[kind](vectors))
+    layer.bilm.set_weights(weights)
+    return model
+
+
+def save_task_model(kind, language_model, folder, elmo_at="input", **elmo):
+    """The path of the model's file."""
+    model = task_model(kind, language_model, elmo_at, **elmo)
+    path = Path(folder) / f"{kind}.keras"
+    model.save(path)
+    return path
+
+
+def make_head(kind, language_model, folder, elmo_at="input", *, elmo=None, **metadata):
+    """The folder of a head, below `folder`."""
+    path = save_task_model(kind, language_model, folder, elmo_at, **(elmo or {}))
+    head = Path(folder) / kind
+    save_head(path, str(language_model), head, **metadata)
+    if kind == "srl":
+        path = save_task_model("predicates", language_model, folder)
+        save_head(path, str(language_model), head / "predicates")
+    return head
