@@ -35,6 +35,8 @@ ENTITIES = {
     "corporation": "ORG",
     "group": "ORG",
 } | {name: name for name in ("PER", "LOC", "ORG")}
+WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
+UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
 CONFUSIONS = 8  # of a card
 SETTINGS: dict[str, Any] = {
     "arithmetic": "int8",
@@ -181,8 +183,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
 def join_entities(data: Path, work: Path) -> None:
     """Writes one file of entities to train on, and one that is held out."""
     train, dev = [], []
-    wikigold = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
-    for name in (wikigold, "en_ner_uner/en_ewt-ud-dev.iob2"):
+    for name in (WIKIGOLD, UNER):
         some, held_out = hold_out(read_conll(data / name), 0.2)
         train, dev = train + some, dev + held_out
     for name in "en_ner_wnut17/wnut17train en_ner_btc/a en_ner_btc/b en_ner_btc/e en_ner_btc/g".split():
@@ -195,10 +196,15 @@ def join_entities(data: Path, work: Path) -> None:
 
 
 def _columns(example) -> Iterator[str]:
-    for token, tag in zip(example["tokens"], example["tags"]):
-        name = ENTITIES.get(tag[2:], ENTITIES.get(tag[2:].lower()))
-        yield f"{token}\t{tag[:2]}{name}" if name else f"{token}\tO"
+    for token, tag in zip(example["tokens"], joined_types(example["tags"])):
+        yield f"{token}\t{tag}"
     yield ""
+
+
+def joined_types(tags: Sequence[str]) -> list[str]:
+    """Tags with the types of `en-ner`; those of other types are `O`."""
+    names = [ENTITIES.get(tag[2:], ENTITIES.get(tag[2:].lower())) for tag in tags]
+    return [f"{tag[:2]}{name}" if name else "O" for tag, name in zip(tags, names)]
 
 
 def join_documents(data: Path, work: Path) -> None:

