@@ -10,34 +10,12 @@ from typing import Any
 import h5py
 import numpy as np
 
+from elmo_keras.formats.quantise import quantisation_error, quantise
+
 SCALES = "scales/"
 _BY_ROW = "word_embed", "softmax/W"  # an output is a row
 _EXACT = ("char_embed",)  # small
 _MAX_ERROR = 0.03  # of a matrix; without outliers it has 0.013
-
-
-def quantise(weights: np.ndarray, axis: Any) -> tuple[np.ndarray, np.ndarray]:
-    """int8 values, and float32 scales: one for all values along these axes."""
-    largest = np.abs(weights).max(axis=axis, keepdims=True)
-    scales = np.maximum(largest, 1e-12).astype(np.float32) / 127
-    values = np.empty(weights.shape, np.int8)
-    for first in range(0, len(weights), 1024):  # quotients take four times the memory
-        part = slice(first, first + 1024)
-        quotients = np.rint(weights[part] / scales[part])
-        values[part] = np.clip(quotients, -127, 127)
-    return values, scales
-
-
-def quantisation_error(
-    weights: np.ndarray, values: np.ndarray, scales: np.ndarray
-) -> float:
-    """The root mean square of the errors, as a part of the size of a typical weight.
-
-    About 0.01 for weights with a normal distribution, more with outliers.
-    """
-    typical = np.median(np.abs(weights)) / 0.6745  # the deviation of a normal one
-    error = np.sqrt(np.mean(np.square(values * scales - weights)))
-    return float(error / max(typical, 1e-12))
 
 
 class PackedArray:

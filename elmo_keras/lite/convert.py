@@ -4,18 +4,19 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.elmo import Elmo, model_digest
-from elmo_keras.formats.packed import quantisation_error, quantise
+from elmo_keras.formats.quantise import quantisation_error, quantise
 from elmo_keras.layers.blocked_weights import plain
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Matrix, Model
 from elmo_keras.lite.lite_file import ARITHMETICS, MIN_COSINE, LiteFile, write_lite
+from elmo_keras.lite.lstm_graph import LstmLayer, lstm_graph
 from elmo_keras.text.word_ids import boundary_tokens
 
 # Steps of LSTM blocks by the number of their rows, the longest first; words and characters
@@ -44,15 +45,6 @@ _SENTENCES = (
     "그는 강가를 따라 천천히 걸었다 .",
     "이 배는 내일 아침 부산으로 떠난다 .",
 )
-
-
-class LstmLayer(NamedTuple):
-    """One layer in one direction: kernels with a row for each output."""
-
-    kernel: Matrix  # (4 · units, in)
-    recurrent_kernel: Matrix  # (4 · units, projection)
-    bias: np.ndarray  # float32 (4 · units), with the forget gate's
-    projection_kernel: Matrix | None  # (projection, units)
 
 
 def convert(
@@ -115,7 +107,15 @@ def _lite_file(elmo, mix, sizes, max_error):
         for rows, counts in sizes["steps"].items():
             for count in counts:
                 graph = Graph(model)
-                _lstm_graph(graph, config, layers, rows, count)
+                lstm_graph(
+                    graph,
+                    layers,
+                    rows,
+                    count,
+                    cell_clip=config.cell_clip,
+                    proj_clip=config.proj_clip,
+                    skip=config.use_skip_connections,
+                )
                 model.add(f"r{rows}_{count}", graph)
     cnn = bilm.token_representation
     models["tokens"] = _token_model(config, cnn, max_error, sizes)
@@ -170,47 +170,6 @@ def _lstm_layer(config, lstm, max_error):
         bias,
         None if projection is None else _matrix(_numpy(plain(projection)), max_error),
     )
-
-
-def _lstm_graph(graph, config, layers, rows, steps):
-    """Some steps of all layers in one direction, for rows that all have tokens.
-
-    Inputs: `x` (steps · rows, projection), step by step; `h0`, `c0`, `h1`, …, the state
-    before. Outputs: `y0`, `y1`, … (steps · rows, projection) of the layers; `H0`, `C0`,
-    …, the state after.
-    """
-    dim = config.projection_dim
-    x = graph.input("x", steps * rows, dim)
-    states = [
-        (graph.input(f"h{i}", rows, dim), graph.input(f"c{i}", rows, config.units))
-        for i in range(len(layers))
-    ]
-    for i, (layer, (h, c)) in enumerate(zip(layers, states)):
-        # x W of all steps in one product
-        inputs = graph.dense(x, layer.kernel, layer.bias)
-        outputs = []
-        for step in range(steps):
-            gates = graph.add(
-                graph.rows(inputs, step * rows, rows),
-                graph.dense(h, layer.recurrent_kernel),
-            )
-            h, c = _step(graph, config, gates, c, layer)
-            outputs.append(h)
-        y = graph.concatenate(outputs, axis=0)
-        x = graph.add(y, x) if config.use_skip_connections and i > 0 else y
-        for name, tensor in ((f"y{i}", x), (f"H{i}", h), (f"C{i}", c)):
-            graph.output(name, tensor)
-
-
-def _step(graph, config, gates, c, layer):
-    i, j, f, o = graph.split(gates, 4)
-    kept = graph.multiply(graph.sigmoid(f), c)
-    new = graph.multiply(graph.sigmoid(i), graph.tanh(j))
-    c = graph.clip(graph.add(kept, new), config.cell_clip)
-    hidden = graph.multiply(graph.sigmoid(o), graph.tanh(c))
-    if layer.projection_kernel is None:
-        return hidden, c
-    return graph.clip(graph.dense(hidden, layer.projection_kernel), config.proj_clip), c
 
 
 def _characters(config, sizes):

@@ -22,6 +22,7 @@ from elmo_keras.lite.lite_file import (
     not_whole,
     read_lite,
 )
+from elmo_keras.lite.lstm import LiteLstm
 from elmo_keras.lite.runtime import CompiledModel, aligned, library
 from elmo_keras.text.word_ids import WordIds
 from elmo_keras.util.files import file_digest
@@ -140,87 +141,35 @@ def _check(config, file):
 
 
 class _Direction:
-    """One direction of the LSTMs: a signature for each number of rows."""
+    """One direction of the LSTMs."""
 
     def __init__(self, config, file, reverse):
-        self._reverse = reverse
-        self._model = CompiledModel(file.graphs["backward" if reverse else "forward"])
-        self._steps = {int(rows): s for rows, s in file.metadata["steps"].items()}
-        self._max_rows = max(self._steps)
-        dim = config.projection_dim
-        names = [f"{part}{i}" for i in range(config.n_layers) for part in "hc"]
-        sizes = [dim, config.units] * config.n_layers
-        # The state before a block and the state after it, by turns.
-        self._states = [
-            {name: aligned(self._max_rows, size) for name, size in zip(names, sizes)}
-            for _ in range(2)
-        ]
-        n_rows = max(rows * max(steps) for rows, steps in self._steps.items())
-        self._x = aligned(n_rows, dim)
-        self._y = [aligned(n_rows, dim) for _ in range(config.n_layers)]
-        self._bound = {}
+        self._reverse, dim = reverse, config.projection_dim
+        steps = {int(rows): s for rows, s in file.metadata["steps"].items()}
+        graph = file.graphs["backward" if reverse else "forward"]
+        self._lstm = LiteLstm(
+            graph, steps, dim, [(dim, config.units)] * config.n_layers
+        )
 
     def run(self, x, lengths, result, keep_boundaries):
         """Writes the layers `(layers, rows + 1, dim)` of flat sentences."""
+        kept = int(keep_boundaries)
         order = np.argsort(-lengths, kind="stable")
-        starts = np.cumsum(lengths) - lengths
-        for first in range(0, len(order), self._max_rows):
-            batch = order[first : first + self._max_rows]
-            self._run_rows(
-                x, lengths[batch], starts[batch], batch, result, int(keep_boundaries)
-            )
-
-    def _run_rows(self, x, lengths, starts, sentences, result, kept):
-        counts = lengths + 1 + kept  # a boundary, the tokens, and the other if kept
-        n_steps = counts[0]
-        time = np.arange(n_steps)[:, None]
-        position = lengths + 1 - time if self._reverse else time
-        # Where each step's tokens lie in x, and where their outputs go.
-        sources = np.clip(starts + 2 * sentences + position, 0, len(x) - 1)
-        real = (position > -kept) & (position <= lengths + kept)
-        targets = sources if kept else starts + position - 1
-        targets = np.where(real, targets, result.shape[1] - 1)
-        running = np.count_nonzero(counts > time, axis=1)
-        sizes = [r for r in self._steps if r < len(lengths)]
-        # Steps after which a block with fewer rows will do.
-        ends = [n_steps, *(counts[r] for r in sizes)]
-        turn = 0
-        for state in self._states[0].values():
-            state[: len(lengths)] = 0.0
-        step = 0
-        while step < n_steps:
-            active = running[step]
-            rows = next(r for r in self._steps if r >= active)
-            left = min(end for end in ends if end > step) - step
-            few = self._steps[rows][-1]
-            steps = next((s for s in self._steps[rows] if s <= left), few)
-            last = min(step + steps, n_steps)
-            runs, block_x, block_y = self._of_size(rows, steps)
-            count, block = last - step, slice(step, last)
-            block_x[:count, :active] = x[sources[block, :active]]
-            runs[turn]()
-            turn = 1 - turn
-            for layer, y in zip(result, block_y):
-                layer[targets[block, :active]] = y[:count, :active]
-            step = last
-
-    def _of_size(self, rows, steps):
-        if (rows, steps) not in self._bound:
-            shape, n_rows = (steps, rows, -1), rows * steps
-            arrays = {"x": self._x[:n_rows]}
-            arrays |= {f"y{i}": y[:n_rows] for i, y in enumerate(self._y)}
-            before_after = self._states, self._states[::-1]
-            runs = []
-            for before, after in before_after:
-                states = {name: state[:rows] for name, state in before.items()}
-                states |= {k.upper(): state[:rows] for k, state in after.items()}
-                runs.append(self._model.bind(f"r{rows}_{steps}", arrays | states))
-            self._bound[rows, steps] = (
-                runs,
-                arrays["x"].reshape(shape),
-                [y[:n_rows].reshape(shape) for y in self._y],
-            )
-        return self._bound[rows, steps]
+        all_starts = np.cumsum(lengths) - lengths
+        for first in range(0, len(order), self._lstm.max_rows):
+            batch = order[first : first + self._lstm.max_rows]
+            n_tokens, starts = lengths[batch], all_starts[batch]
+            counts = (
+                n_tokens + 1 + kept
+            )  # a boundary, the tokens, and the other if kept
+            time = np.arange(counts[0])[:, None]
+            position = n_tokens + 1 - time if self._reverse else time
+            # Where each step's tokens lie in x, and where their outputs go.
+            sources = np.clip(starts + 2 * batch + position, 0, len(x) - 1)
+            real = (position > -kept) & (position <= n_tokens + kept)
+            targets = sources if kept else starts + position - 1
+            targets = np.where(real, targets, result.shape[1] - 1)
+            self._lstm.run(x, sources, targets, counts, result)
 
 
 class _Tokens:

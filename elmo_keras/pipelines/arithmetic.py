@@ -1,4 +1,4 @@
-"""The layers of taggers and classifiers in NumPy, over flat sentences.
+"""What taggers and classifiers compute in NumPy, over flat sentences.
 
 A sentence has the same results alone and in any batch, to the last bit: products are
 sums of whole numbers, which float32 holds exactly in any order.
@@ -7,6 +7,8 @@ sums of whole numbers, which float32 holds exactly in any order.
 from typing import NamedTuple
 
 import numpy as np
+
+from elmo_keras.formats.quantise import quantise
 
 _TINY = 1e-30  # scale of a row of zeros
 
@@ -19,50 +21,13 @@ class Quantized:
     """
 
     def __init__(self, weights: np.ndarray):
-        self.scale = np.maximum(np.abs(weights).max(axis=0), _TINY) / 127
-        self.values = np.rint(weights / self.scale).astype(np.float32)
+        values, scales = quantise(weights, 0)
+        self.values, self.scale = values.astype(np.float32), scales[0]
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """`(rows, in)` → `(rows, out)`."""
         scale = np.maximum(np.abs(x).max(axis=1, keepdims=True, initial=0), _TINY) / 127
         return (np.rint(x / scale) @ self.values) * (scale * self.scale)
-
-
-class LstmWeights(NamedTuple):
-    """Of one direction, with Keras' order of gates: i, f, j, o."""
-
-    kernel: Quantized
-    recurrent_kernel: Quantized
-    bias: np.ndarray
-
-
-def bilstm(
-    x: np.ndarray, lengths: np.ndarray, forward: LstmWeights, backward: LstmWeights
-) -> np.ndarray:
-    """Flat sentences `(tokens, dim)` of these lengths → `(tokens, 2 · units)`."""
-    outputs = [_lstm(x, lengths, forward), _lstm(x, lengths, backward, reverse=True)]
-    return np.concatenate(outputs, axis=1)
-
-
-def _lstm(x, lengths, weights, reverse=False):
-    units = len(weights.bias) // 4
-    # σ(z) = (tanh(z / 2) + 1) / 2, so that all gates take one tanh.
-    half = np.full(4 * units, 0.5, np.float32)
-    half[2 * units : 3 * units] = 1
-    gates = weights.kernel(x) + weights.bias
-    order = np.argsort(-lengths, kind="stable")
-    starts, counts = (np.cumsum(lengths) - lengths)[order], lengths[order]
-    outputs = np.empty((len(x), units), np.float32)
-    h = c = np.zeros((len(lengths), units), np.float32)
-    for step in range(counts.max(initial=0)):
-        n = np.count_nonzero(counts > step)
-        tokens = starts[:n] + (counts[:n] - 1 - step if reverse else step)
-        z = np.tanh((gates[tokens] + weights.recurrent_kernel(h[:n])) * half)
-        i, f, j, o = np.split(z, 4, axis=1)
-        c = ((f + 1) * c[:n] + (i + 1) * j) * np.float32(0.5)
-        h = (o + 1) * np.tanh(c) * np.float32(0.5)
-        outputs[tokens] = h
-    return outputs
 
 
 class Crf(NamedTuple):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.formats.quantise import quantise
 from elmo_keras.hub.catalogue import HEAD_FILES
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.util.files import file_digest, replacing, whole_file
@@ -141,9 +142,8 @@ def _quantized(name, array):
     """A matrix in int8, with a scale for each column; vectors as they are."""
     if array.ndim < 2 or array.dtype.kind != "f":
         return {name: array}
-    columns = np.abs(array).reshape(-1, array.shape[-1])
-    scale = (np.maximum(columns.max(axis=0), 1e-30) / 127).astype(np.float32)
-    return {name: np.rint(array / scale).astype(np.int8), f"{name}|scale": scale}
+    values, scales = quantise(array, tuple(range(array.ndim - 1)))
+    return {name: values, f"{name}|scale": scales.reshape(-1)}
 
 
 def keras_model(head: HeadFile) -> "TaskModel":

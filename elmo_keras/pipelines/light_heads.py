@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmo_keras.lite.bilstm import LiteBiLstm
 from elmo_keras.pipelines.arithmetic import (
     Crf,
-    LstmWeights,
     Quantized,
-    bilstm,
     soft_alignment,
     softmax,
 )
@@ -112,7 +111,7 @@ class LightTagger:
             starts = np.cumsum(lengths).astype(int) - lengths
             marks[starts + np.asarray(predicates, int)] = 1
             x = np.concatenate([x, self._predicates[marks]], axis=1)
-        x = bilstm(x, lengths, *self._lstm)
+        x = self._lstm(x, lengths)
         if at_output is not None:
             x = np.concatenate([x, at_output], axis=1)
         scores = _dense(x, *self._scores)
@@ -156,13 +155,13 @@ class LightClassifier:
         lengths = np.array([len(text) for text in texts])
         tokens = [token for text in texts for token in text]
         x, at_output = self._vectors(tokens, np.concatenate(layers, axis=1))
-        x = bilstm(x, lengths, *self._encoder)
+        x = self._encoder(x, lengths)
         if at_output is not None:
             x = np.concatenate([x, at_output], axis=1)
         ends = np.cumsum(lengths)[:-1]
         c = np.concatenate([soft_alignment(text) for text in np.split(x, ends)])
         x = np.concatenate([x, x - c, x * c], axis=1)
-        x = bilstm(x, lengths, *self._integrator)
+        x = self._integrator(x, lengths)
         scores = _dense(x, *self._attention)
         pairs = zip(np.split(x, ends), np.split(scores, ends))
         pooled = np.array([_pool(text, score) for text, score in pairs])
@@ -181,13 +180,12 @@ def _pool(x, scores):
 
 
 def _read_bilstm(arrays, prefix):
-    return [
-        LstmWeights(Quantized(kernel), Quantized(recurrent), bias)
-        for kernel, recurrent, bias in (
+    return LiteBiLstm(
+        [
             [arrays[f"{prefix}/{way}_layer/cell/vars/{i}"] for i in range(3)]
             for way in ("forward", "backward")
-        )
-    ]
+        ]
+    )
 
 
 def _read_dense(arrays, prefix):

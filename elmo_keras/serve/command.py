@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elmo_keras.export.version_paths import MODEL_NAME
+from elmo_keras.hub.cache import cache_folder, only_writer
+from elmo_keras.hub.catalogue import BOX
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
 from elmo_keras.util.command import INTERRUPTED, fail, import_tensorflow, stopping
+from elmo_keras.util.files import installed_version
 
 CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
 DEFAULTS = Config()
 
 
 def serve(
-    directory: Path | None = None,
+    directory: str | None = None,
     /,
     *,
     model_config_file: Path | None = None,
@@ -28,18 +31,20 @@ def serve(
     OUT_DIR holds versions written by `elmo-keras export`. The newest one answers, and
     the server switches to a newer one when it appears. It is for laptops, tests and
     small services; elsewhere, the image `tensorflow/serving` serves the same directory.
+    A model or a head of the package is exported to the cache at the first use.
 
         elmo-keras serve OUT_DIR --port 8500 --rest-port 8501
+        elmo-keras serve en --rest-port 8501
         elmo-keras serve --model-config-file models.config
 
     Args:
-        directory: folder of versions
+        directory: folder of versions; or the name of a model or a head of the package
         model_config_file: TensorFlow Serving's file, for several models, labels and
             version policies
         model_name: name in requests
     """
     if directory and not model_config_file:
-        models = [ModelConfig(model_name, directory)]
+        models = [ModelConfig(model_name, _directory(directory))]
     elif model_config_file and not directory:
         models = read_model_configs(model_config_file)
     else:
@@ -52,6 +57,22 @@ def serve(
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
     import_tensorflow()
     run_server(models, config)
+
+
+def _directory(name: str) -> Path:
+    """A folder of versions; the export of a name of the package, made if it is missing."""
+    path = Path(name)
+    if path.exists() or not (BOX / name).is_dir() or not path.name:
+        return path
+    version = installed_version("elmo-keras") or "checkout"
+    folder = cache_folder() / "exports" / f"{name}-{version}"
+    with only_writer(folder, f"Waiting for another process, which exports {name}."):
+        if not any(folder.glob("[0-9]*")):
+            from elmo_keras.export.command import export
+
+            print(f"Exporting {name}, once.", file=sys.stderr, flush=True)
+            export(str(BOX / name), folder)
+    return folder
 
 
 def run_server(models: Sequence[ModelConfig], config: Config) -> None:

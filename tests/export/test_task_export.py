@@ -6,10 +6,13 @@ import tensorflow as tf
 
 from elmo_keras.export.task_export import export_task
 from elmo_keras.export.version_directory import read_metadata
+from elmo_keras.pipelines.head_files import keras_model, read_head
 from elmo_keras.tasks import CoreferenceModel, Tagger
 from elmo_keras.tasks.tag.entities import entities
+from elmo_keras.text.token_batches import padded_tokens
 from tests.support.commands import command
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
+from tests.support.heads import make_head
 from tests.support.task_models import token_vectors
 
 # Exporting a model takes seconds: one kind is exported in every run.
@@ -244,3 +247,16 @@ def test_a_model_without_answers_in_a_graph_is_refused_in_one_line(tmp_path, cap
     error = capsys.readouterr().err
     assert "A CoreferenceModel can't be exported. Export a model of tag," in error
     assert error.count("\n") == 1 and not list((tmp_path / "out").glob("*"))
+
+
+def test_a_head_is_exported_with_its_language_model(model_directory, tmp_path):
+    head = make_head("ner", model_directory, tmp_path)
+    assert command("export")([head, tmp_path / "out", "--no-warmup"]) == 0
+    loaded = tf.saved_model.load(str(tmp_path / "out" / "1"))
+    answers = loaded.signatures["default"](tf.constant(["The bank of Ann", "She"]))
+    model = keras_model(read_head(head))
+    tokens = padded_tokens([["The", "bank", "of", "Ann"], ["She"]])
+    expected = model.answers({"tokens": tokens})
+    np.testing.assert_array_equal(answers["tags"], expected["tags"])
+    np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-5)
+    assert command("export")([head, tmp_path / "out", "--gamma", "2"]) == 2

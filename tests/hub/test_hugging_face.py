@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCard, constants
 
-from elmo_keras import find_model, push_to_hub
+from elmo_keras import find_model, pipeline, push_to_hub
 from elmo_keras.config import MAX_OPTIONS
 from elmo_keras.hub.local_files import local_files
 from tests.support.commands import command
 from tests.support.file_server import serving, status
+from tests.support.heads import make_head
 from tests.support.hub_server import FIRST, SECOND, TOKEN, HubServer
 from tests.support.paths import ROOT
 
@@ -199,3 +200,18 @@ def test_a_file_above_the_bound_of_its_kind_is_refused_before_it_is_downloaded(h
     with pytest.raises(ValueError, match="at most 1,048,576 bytes. It has 1,048,577"):
         local_files("hf://owner/name")
     assert not hub.requests
+
+
+def test_a_head_is_pushed_and_used_by_its_address(
+    hub, model_directory, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    head = make_head("srl", model_directory, tmp_path)
+    (head / "model_card.md").write_text("# roles\n")
+    address = push_to_hub(head, "me/roles", language="en")
+    pushed = {name: content for name, content in hub.trees["me/roles"].items()}
+    assert {*pushed} == {"README.md", *contents(head)} - {"model_card.md"}
+    text = "Ann saw the bank."
+    assert pipeline(address)(text) == pipeline(head)(text)
+    with pytest.raises(ConnectionError, match="hf://me/none/head.json could not"):
+        pipeline("hf://me/none")

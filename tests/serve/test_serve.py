@@ -14,6 +14,7 @@ import pytest
 import tensorflow as tf
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from elmo_keras.serve import command as serving
 from elmo_keras.serve.config import Config
 from elmo_keras.serve.optimized_graph import optimized
 from tests.support import stand_in
@@ -177,3 +178,18 @@ def hang_up_on_rest(port):
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(content[: np.random.default_rng().integers(len(content))])
         connection.sendall(b"" if time.time_ns() % 2 else content)
+
+
+def test_a_name_of_the_package_is_exported_once_and_served(
+    model_directory, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(serving, "BOX", model_directory.parent)
+    monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path))
+    served = []
+    monkeypatch.setattr(serving, "run_server", lambda models, _: served.extend(models))
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert command("serve")([model_directory.name]) == 0
+    first, second = served
+    assert first.directory == second.directory and (first.directory / "1").is_dir()
+    assert capsys.readouterr().err.count("Exporting lm, once.") == 1

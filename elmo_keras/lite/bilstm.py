@@ -1,0 +1,70 @@
+"""Keras' bidirectional LSTM by compiled graphs, which are made from its weights."""
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from elmo_keras.formats.quantise import quantise
+from elmo_keras.lite.graph import Graph, Matrix, Model
+from elmo_keras.lite.lstm import LiteLstm
+from elmo_keras.lite.lstm_graph import LstmLayer, lstm_graph
+
+# Steps of blocks by the number of their rows.
+_STEPS = {1: (8,), 4: (4,), 12: (4,), 32: (4,)}
+
+
+class LiteBiLstm:
+    """Keras' `Bidirectional(LSTM(units, return_sequences=True))` in int8.
+
+    Args:
+        directions: kernel `(in, 4 · units)`, recurrent kernel and bias of the forward and
+            the backward LSTM, with gates in Keras' order i, f, j, o.
+    """
+
+    def __init__(self, directions: Sequence[Sequence[np.ndarray]]):
+        self._lstms = []
+        for kernel, recurrent, bias in directions:
+            units, model = len(bias) // 4, Model()
+            order = np.arange(4 * units).reshape(4, units)[[0, 2, 1, 3]].ravel()
+            layer = LstmLayer(
+                _matrix(kernel[:, order]),
+                _matrix(recurrent[:, order]),
+                bias[order],
+                None,
+            )
+            for rows, (steps,) in _STEPS.items():
+                graph = Graph(model)
+                lstm_graph(graph, [layer], rows, steps)
+                model.add(f"r{rows}_{steps}", graph)
+            content = np.frombuffer(model.to_bytes(), np.uint8)
+            self._lstms.append(LiteLstm(content, _STEPS, len(kernel), [(units, units)]))
+        self.units, self._lock = units, threading.Lock()
+
+    def __call__(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Flat sentences `(tokens, in)` of these lengths → `(tokens, 2 · units)`."""
+        # One more row takes what no token needs.
+        outputs = np.empty((len(x) + 1, 2 * self.units), np.float32)
+        order = np.argsort(-lengths, kind="stable")
+        order = order[: np.count_nonzero(lengths)]
+        starts = np.cumsum(lengths) - lengths
+        with self._lock:
+            self._run(x, lengths, order, starts, outputs)
+        return outputs[:-1]
+
+    def _run(self, x, lengths, order, starts, outputs):
+        for i, lstm in enumerate(self._lstms):
+            half = outputs[:, i * self.units : (i + 1) * self.units]
+            for first in range(0, len(order), lstm.max_rows):
+                sentences = order[first : first + lstm.max_rows]
+                counts, begin = lengths[sentences], starts[sentences]
+                step = np.arange(counts[0])[:, None]
+                tokens = begin + (counts - 1 - step if i else step)
+                real = step < counts
+                sources = np.where(real, tokens, 0)
+                lstm.run(x, sources, np.where(real, tokens, len(x)), counts, [half])
+
+
+def _matrix(kernel):
+    values, scales = quantise(np.ascontiguousarray(kernel.T), 1)
+    return Matrix(values, scales.reshape(-1))
