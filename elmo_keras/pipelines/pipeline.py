@@ -435,8 +435,8 @@ def _keras_pipeline(name, model, **options):
     if class_name == "Tagger":
         if model.predicate_dim:
             raise ValueError(
-                f"{name} labels the roles of given predicates. Make a head of it and of "
-                "one that finds predicates, see the page of task models."
+                f"{name} labels the roles of given predicates. Make a head of it, with "
+                f"one that finds predicates in its folder {PREDICATES}: see `save_head`."
             )
         return TagPipeline(name, KerasTagger(model), **options)
     if class_name == "TextClassifier":
