@@ -5,10 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from spacy.language import Language  # pyright: ignore[reportMissingImports]
 from spacy.tokens import Doc, Span, Token  # pyright: ignore[reportMissingImports]
-from spacy.util import (  # pyright: ignore[reportMissingImports]
-    filter_spans,
-    minibatch,
-)
+from spacy.util import minibatch  # pyright: ignore[reportMissingImports]
 
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.pipelines.pipeline import TagPipeline, analyze, pipeline
@@ -70,12 +67,16 @@ class ElmoPipe:
 
 
 class _Analyzer:
-    """Runs a pipeline over the sentences of documents."""
+    """Runs a pipeline over the sentences of documents; a document without any is one."""
+
+    marks_spans = False  # whether the pipeline should find spans
 
     def __init__(self, nlp: Language, name: str, model: str):
         loaded = pipeline(model)
-        if not isinstance(loaded, TagPipeline):
-            raise ValueError(f"{model} labels no words. Give a pipeline that does.")
+        is_tagger = isinstance(loaded, TagPipeline)
+        if not is_tagger or loaded.marks_spans != self.marks_spans:
+            kind = "entities" if self.marks_spans else "words"
+            raise ValueError(f"{model} labels no {kind}. Give a pipeline that does.")
         self.pipeline = loaded
 
     def __call__(self, doc: Doc) -> Doc:
@@ -96,15 +97,19 @@ class _Analyzer:
 
 @Language.factory("elmo_ner", assigns=["doc.ents"], default_config={"model": "en-ner"})
 class ElmoEntities(_Analyzer):
-    """Sets `doc.ents`, where they do not overlap those of an earlier component.
+    """Adds to `doc.ents` what does not overlap the entities of an earlier component.
 
     Args:
         model: a pipeline of entities, see `elmo_keras.pipeline`.
     """
 
+    marks_spans = True
+
     def annotate(self, doc, results):
         spans = [Span(doc, r["start"], r["end"], r["label"]) for r in results]
-        doc.ents = filter_spans([*doc.ents, *spans])
+        # Not where an earlier component set an entity (I, B) or blocked one (B).
+        free = [s for s in spans if all(token.ent_iob_ in ("", "O") for token in s)]
+        doc.set_ents(free, default="unmodified")
 
 
 @Language.factory("elmo_pos", assigns=["token.pos"], default_config={"model": "en-pos"})

@@ -61,7 +61,7 @@ def probe(
     scored = read_examples(dev, format)
     embedder = Embedder(model, layers="all", arithmetic=arithmetic)
     texts = [example["tokens"] for example in training + scored]
-    cache = LayerCache(embedder, texts, verbose=1)
+    cache = LayerCache(embedder, texts, progress=True)
     of_texts = format != CONLLU
     runs = [
         accuracies(

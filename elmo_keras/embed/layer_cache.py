@@ -1,5 +1,7 @@
-"""All layers of many sentences, in a file for all epochs and runs."""
+"""All layers of many sentences, in a file for all epochs."""
 
+import math
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.length_batches import length_batches, padded_arrays
@@ -28,7 +31,7 @@ class LayerCache:
             `Embedder` of all layers.
         sentences: lists of tokens; none of the tokens is `""`.
         folder: the folder of the file; None for the system's temporary folder.
-        verbose: 1 for a progress bar on standard error.
+        progress: whether to show progress on standard error.
 
     Output: of a batch of these sentences, float32 array `(batch, num_layers + 1, time,
     2 · projection_dim)`, 0 at padding, as `elmo.all_layers` returns it.
@@ -52,7 +55,7 @@ class LayerCache:
         sentences: Sequence[Sequence[str]],
         folder: str | Path | None = None,
         *,
-        verbose: int = 0,
+        progress: bool = False,
     ):
         distinct = sorted(dict.fromkeys(map(tuple, sentences)), key=len)
         ends = np.cumsum([len(sentence) for sentence in distinct], dtype=int)
@@ -61,12 +64,13 @@ class LayerCache:
         embedder = Embedder(elmo, layers="all") if isinstance(elmo, Elmo) else elmo
         config = embedder.engine.config
         n_layers, dim = config.n_layers + 1, 2 * config.projection_dim
+        shape = max(1, n_tokens), n_layers, dim  # a file is never empty
         with tempfile.TemporaryFile(dir=folder) as file:
-            self._layers = np.memmap(  # (tokens, layers, dim); a file is never empty
-                file, np.float32, "w+", shape=(max(1, n_tokens), n_layers, dim)
-            )
+            if hasattr(os, "posix_fallocate"):  # a full disk is an error, no signal
+                os.posix_fallocate(file.fileno(), 0, 4 * math.prod(shape))
+            self._layers = np.memmap(file, np.float32, "w+", shape=shape)
         squares = np.zeros(n_layers)
-        arrays = embedder.stream(distinct, progress=bool(verbose))
+        arrays = embedder.stream(distinct, progress=progress)
         for end, layers in zip(ends, arrays):
             self._layers[end - layers.shape[1] : end] = layers.swapaxes(0, 1)
             squares += np.square(layers).sum(axis=(1, 2))
@@ -92,6 +96,7 @@ def precompute_layers(
     seed: int | None = None,
     arithmetic: str | None = "int8",
     tokenizer: str | Callable[[str], Sequence[str]] | None = None,
+    folder: str | Path | None = None,
     progress: bool = False,
 ) -> tf.data.Dataset:
     """All layers of sentences, computed once, as batches for `fit` of a model with `Elmo`.
@@ -112,6 +117,7 @@ def precompute_layers(
             otherwise the order is that of the sentences, as `evaluate` and `predict` need it.
         seed: of the order; None for another one each time.
         arithmetic, tokenizer: see `Embedder`.
+        folder: where the layers' file is; None for the system's temporary folder.
         progress: whether to show progress on standard error.
 
     Returns:
@@ -119,7 +125,9 @@ def precompute_layers(
         at padding; with labels, of pairs of layers and labels.
 
     Raises:
-        ValueError: there are no sentences, or not as many labels.
+        ValueError: there are no sentences, or not as many labels, or these differ in rank;
+            a dataset is batched, has no end, or has more than texts and labels.
+        OSError: the disk is full.
 
     >>> from elmo_keras import ElmoConfig
     >>> elmo = Elmo(ElmoConfig.preset("test"))
@@ -127,6 +135,7 @@ def precompute_layers(
     >>> [(layers.shape, labels.shape) for layers, labels in data]
     [(TensorShape([2, 3, 3, 10]), TensorShape([2]))]
     """
+    check_counts(batch_size=batch_size)
     if isinstance(sentences, tf.data.Dataset):
         texts, labels = _read_dataset(sentences, labels)
     else:
@@ -139,14 +148,14 @@ def precompute_layers(
         )
     default = model.config.tokenizer if isinstance(model, Elmo) else model.tokenizer
     tokens = list(words_of_sentences(texts, tokenizer or default))
-    targets = None if labels is None else [np.asarray(y) for y in plain(labels)]
+    targets = None if labels is None else _targets(labels)
     if not tokens or targets is not None and len(targets) != len(tokens):
         count = "no labels" if targets is None else f"{len(targets)} labels"
         raise ValueError(
             "There should be sentences, and a label for each. Received: "
             f"{len(tokens)} sentences and {count}"
         )
-    cache = LayerCache(model, tokens, verbose=int(progress))
+    cache = LayerCache(model, tokens, folder, progress=progress)
     lengths = np.array([len(sentence) for sentence in tokens])
     rng = np.random.default_rng(seed)
 
@@ -189,10 +198,28 @@ def _similar(order, lengths, batch_size):
 
 def _read_dataset(dataset, labels) -> tuple[Any, Any]:
     """The texts and the labels of a dataset, or those that are given."""
+    spec = dataset.element_spec
+    has_labels = isinstance(spec, tuple) and len(spec) == 2
+    text: Any = spec[0] if has_labels else spec
+    is_text = isinstance(text, tf.TensorSpec) and text.dtype == tf.string
+    if not is_text or text.shape.rank or int(dataset.cardinality()) == -1:
+        raise ValueError(
+            "A dataset should have texts, or pairs of a text and its label, not batched "
+            f"(`dataset.unbatch()`) and not repeated. Received: {spec}"
+        )
     rows = list(dataset.as_numpy_iterator())
-    if rows and isinstance(rows[0], tuple):
-        if labels is not None:
-            raise ValueError("The dataset has labels. Leave out `labels`.")
-        texts, labels = zip(*rows)
-        return list(texts), list(labels)
-    return rows, labels
+    if not has_labels:
+        return rows, labels
+    if labels is not None:
+        raise ValueError("The dataset has labels. Leave out `labels`.")
+    texts, labels = zip(*rows) if rows else ((), ())
+    return list(texts), list(labels)
+
+
+def _targets(labels) -> list[np.ndarray]:
+    """Labels as arrays of one dtype."""
+    arrays = [np.asarray(label) for label in plain(labels)]
+    if len({array.ndim for array in arrays}) > 1:
+        raise ValueError("Labels should be numbers, or arrays of one rank.")
+    dtype = np.result_type(*arrays) if arrays else np.float32
+    return [array.astype(dtype) for array in arrays]

@@ -18,14 +18,8 @@ from elmo_keras.hub.local_files import not_a_pipe
 _CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
 
 
-def load_keras_model(path: Path) -> keras.Model:
-    """The model in a `.keras` file, which may come from anywhere.
-
-    Keras reads the file with libhdf5 and builds what its configuration says. So the
-    HDF5 content is first read by this package's own reader, and an `Elmo` layer that
-    is larger than the weights is refused. Other layers of a file that is made to harm
-    can still ask for any memory; Keras' safe mode keeps code from being run.
-    """
+def read_keras_file(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The configuration and the variables, by Keras' names, of a `.keras` file."""
     if not zipfile.is_zipfile(not_a_pipe(path)):
         raise ValueError(f"{path} should be a complete .keras file.")
     files = {
@@ -37,13 +31,30 @@ def load_keras_model(path: Path) -> keras.Model:
     if missing:
         raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
     datasets = open_hdf5(files[_WEIGHTS], f"{_WEIGHTS} in {path}").datasets
+    try:
+        return dict(json.loads(files[_CONFIG].decode())), datasets
+    except (RecursionError, TypeError, ValueError) as error:
+        raise _no_model(path, error) from error
+
+
+def _no_model(path, error):
+    return ValueError(f"{_CONFIG} in {path} should describe a Keras model. {error}")
+
+
+def load_keras_model(path: Path) -> keras.Model:
+    """The model in a `.keras` file, which may come from anywhere.
+
+    Keras reads the file with libhdf5 and builds what its configuration says. So the
+    HDF5 content is first read by this package's own reader, and an `Elmo` layer that
+    is larger than the weights is refused. Other layers of a file that is made to harm
+    can still ask for any memory; Keras' safe mode keeps code from being run.
+    """
+    config, datasets = read_keras_file(path)
     n_values = sum(math.prod(d.shape or ()) for d in datasets.values())
     try:
-        _check_sizes(json.loads(files[_CONFIG].decode()), n_values)
+        _check_sizes(config, n_values)
     except (KeyError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{_CONFIG} in {path} should describe a Keras model. {error}"
-        ) from error
+        raise _no_model(path, error) from error
     try:
         model: Any = keras.models.load_model(path, compile=False)
     except Exception as error:  # Keras raises all kinds

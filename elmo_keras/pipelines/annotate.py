@@ -4,9 +4,7 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,8 +26,14 @@ from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.util.arguments import Count
 from elmo_keras.util.command import INTERRUPTED, fail, stopping
-from elmo_keras.util.files import check_same_run, file_digest, file_stamp, only_process
-from elmo_keras.util.files import replacing as replace
+from elmo_keras.util.files import (
+    LOCK,
+    check_same_run,
+    file_digest,
+    file_stamp,
+    only_process,
+    replacing,
+)
 from elmo_keras.util.outputs import check_apart, check_file
 from elmo_keras.util.progress import Progress
 
@@ -64,8 +68,9 @@ def annotate(
     """
     source = Path("/dev/stdin" if text == "-" else text)
     source.stat()
-    if len({*pipelines}) < len(pipelines):
+    if not pipelines or len({*pipelines}) < len(pipelines):
         raise ValueError(f"--with should name different pipelines: {pipelines}")
+    is_file = source.is_file()
     if output is not None:
         suffix = formats.suffix_of(output)
         check_apart([output, unfinished_folder(output)], [source])
@@ -73,28 +78,39 @@ def annotate(
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
     loaded = [_load(name, output) for name in pipelines]
+    if output is None or suffix != ".jsonl":
+        _check_types(loaded)
     with stopping() as stop, source.open("rb") as file:
         lines = (line.decode().rstrip("\r\n") for line in lines_of(file, source))
         if output is None:
             return _print(lines, loaded, stop)
         metadata = {
-            "text": file_stamp(source) if source.is_file() else uuid_of_now(),
+            "text": file_stamp(source) if is_file else None,
             "pipelines": [*pipelines],
             "heads": [_fingerprint(name) for name in pipelines],
             "suffix": suffix,
         }
-        with Unfinished(output, metadata, overwrite=overwrite) as unfinished:
+        with Unfinished(
+            output, metadata, overwrite=overwrite, resume=is_file
+        ) as unfinished:
             finished = _write(lines, loaded, unfinished, suffix, stop)
     if finished:
         print(f"The annotated text is in {output}")
         return 0
     message = "Interrupted. The same command resumes."
+    if not is_file:
+        message = "Interrupted. The same command starts anew, as a pipe is read once."
     return fail("elmo-keras annotate", INTERRUPTED, message)
 
 
-def uuid_of_now() -> str:
-    """The text of a pipe is another one each time."""
-    return f"a pipe at {time.time_ns()}"
+def _check_types(pipelines: list[Pipeline]) -> None:
+    """Refuses two of a type, for which most outputs have one place."""
+    types = [(type(p), getattr(p, "marks_spans", None)) for p in pipelines]
+    if len({*types}) < len(types):
+        raise ValueError(
+            "--with should name one pipeline for words, one for entities and one for "
+            "roles. For several of a type, give an OUT that ends in .jsonl."
+        )
 
 
 def _load(name: str, output: Path | None) -> Pipeline:
@@ -117,7 +133,7 @@ def _fingerprint(name):
 def _annotated(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
     """Texts, and for each pipeline the analyses of their sentences, by and by."""
     for some in chunks(lines, BYTES_AT_ONCE, lambda line: len(line) + 1):
-        texts = [read_text(line) for line in some]
+        texts = [read_text(0, line) for line in some]
         for one in pipelines:
             one.check_script(texts)
         of_words = [p for p in pipelines if not _takes_texts(p)]
@@ -149,8 +165,8 @@ def _print(lines, pipelines, stop) -> int:
 
 def _write(lines, pipelines, unfinished, suffix, stop) -> bool:
     write = formats.FORMATS[suffix]
-    if suffix == ".html" and not unfinished.lines:
-        unfinished.add(formats.HTML_HEAD.format(title=unfinished.output.stem), 0)
+    if suffix == ".html" and not unfinished.size:
+        unfinished.add(formats.html_head(unfinished.output.stem), 0)
     next(itertools.islice(lines, unfinished.lines, unfinished.lines), None)
     with Progress() as bar:
         for some in _annotated(lines, pipelines):
@@ -172,45 +188,63 @@ class Unfinished:
 
     Attributes:
         lines: how many lines of the input are done.
+        size: how many bytes of the output.
     """
 
-    def __init__(self, output: Path, metadata: dict[str, Any], *, overwrite: bool):
+    def __init__(
+        self,
+        output: Path,
+        metadata: dict[str, Any],
+        *,
+        overwrite: bool = False,
+        resume: bool = True,
+    ):
         self.output, self.folder = output, unfinished_folder(output)
-        self._metadata, self._overwrite = metadata, overwrite
-        self._stack = contextlib.ExitStack()
+        self._metadata, self._overwrite, self._resume = metadata, overwrite, resume
+        self._stack, self.lines, self.size = contextlib.ExitStack(), 0, 0
 
     def __enter__(self) -> "Unfinished":
         refusal = f"Another process writes {self.output}. Wait for it."
         self._stack.enter_context(only_process(self.folder, refusal))
-        try:
-            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
-            self.lines, size = int(state.pop("lines")), int(state.pop("size"))
-            advice = "Give the earlier arguments to resume, or --overwrite."
-            if not self._overwrite or state == self._metadata:
-                check_same_run(self._metadata, state, self.folder, advice)
-            else:
-                self.lines = size = 0
-        except (FileNotFoundError, json.JSONDecodeError, KeyError, TypeError):
-            self.lines = size = 0
-        (self.folder / TEXT).touch()
-        self._file = self._stack.enter_context((self.folder / TEXT).open("r+b"))
-        self._file.truncate(size)
-        self._file.seek(size)
+        path = self.folder / TEXT
+        path.touch()
+        if self._resume:
+            self._read_state()
+        if path.stat().st_size < self.size:  # the state is that of a finished file
+            self.lines = self.size = 0
+        self._file = self._stack.enter_context(path.open("r+b"))
+        self._file.truncate(self.size)
+        self._file.seek(self.size)
         return self
+
+    def _read_state(self):
+        try:
+            state = dict(json.loads((self.folder / STATE).read_text(encoding="utf-8")))
+            lines, size = int(state.pop("lines")), int(state.pop("size"))
+        except (OSError, ValueError, KeyError, TypeError):
+            return  # there is none
+        advice = "Give the earlier arguments to resume, or --overwrite to start anew."
+        if not self._overwrite:
+            check_same_run(self._metadata, state, self.folder, advice)
+        if state == self._metadata:
+            self.lines, self.size = lines, size
 
     def __exit__(self, *_) -> None:
         self._stack.close()
-        if self.output.exists() and not (self.folder / TEXT).exists():
-            shutil.rmtree(self.folder)
+        if not (self.folder / TEXT).exists():
+            for name in STATE, LOCK:
+                (self.folder / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # files of others stay
+                self.folder.rmdir()
 
     def add(self, content: str, n_lines: int) -> None:
         """Writes the results of the next lines; from now on they are not lost."""
         self._file.write(content.encode())
         self._file.flush()
         os.fsync(self._file.fileno())
-        self.lines += n_lines
-        state = self._metadata | {"lines": self.lines, "size": self._file.tell()}
-        with replace(self.folder / STATE) as path:
+        self.lines, self.size = self.lines + n_lines, self._file.tell()
+        state = self._metadata | {"lines": self.lines, "size": self.size}
+        with replacing(self.folder / STATE) as path:
             path.write_text(json.dumps(state), encoding="utf-8")
 
     def finish(self) -> None:
@@ -228,7 +262,7 @@ def ask(
     """Answers questions with pieces of a text file.
 
     TEXT is plain or gzipped; `-` is standard input. Each answer is printed with its
-    probability and the sentence that it stands in.
+    probability and its sentence.
 
         elmo-keras ask text.txt "Who wrote it?" "When was it written?"
 
@@ -236,7 +270,7 @@ def ask(
         text: TEXT
         questions: one or more
         model: a name of the package, the folder of a head, a .keras file, or hf://OWNER/NAME
-        answers: how many answers to print to each question
+        answers: how many answers to print to each question, of different parts of the text
     """
     source = Path("/dev/stdin" if text == "-" else text)
     with source.open("rb") as file:
@@ -244,7 +278,7 @@ def ask(
     loaded = pipeline(model)
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")
-    read = read_text(context)
+    read = read_text(0, context)
     for question in questions:
         print(formats.shown(question))
         for best in loaded.best(context, question, answers):

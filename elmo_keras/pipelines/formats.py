@@ -86,6 +86,8 @@ def html_paragraph(text: Text, pipelines: Sequence[Pipeline], analyses: list) ->
             pieces.append(
                 f"<br><small>{html.escape(_frame(text, i, predicate, roles))}</small>"
             )
+        if frames:
+            pieces.append("<br>")
     return "".join(pieces) + "</p>\n"
 
 
@@ -97,7 +99,11 @@ def _frame(text, sentence, predicate, roles):
     return f"{piece(predicate)}: {' · '.join(shown) or 'no roles'}"
 
 
-HTML_HEAD = """<!doctype html><meta charset="utf-8"><title>{title}</title>
+def html_head(title: str) -> str:
+    return _HTML_HEAD.format(title=html.escape(title))
+
+
+_HTML_HEAD = """<!doctype html><meta charset="utf-8"><title>{title}</title>
 <style>body {{ font: 1.1em/1.9 sans-serif; max-width: 46em; margin: 2em auto; padding: 0 1em }}
 p {{ white-space: pre-wrap }} mark {{ padding: .2em .4em; border-radius: .3em }}
 mark b {{ font-size: .65em }} small {{ color: #555 }}

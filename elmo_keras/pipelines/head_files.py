@@ -8,7 +8,6 @@ Keras' names of the variables, as in a `.keras` file, without those of the biLM.
 import io
 import json
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 HEAD, ARRAYS, *_ = HEAD_FILES
 _BILM, _OPTIMIZER = "/elmo/bilm/", "optimizer/"
 _MOST = 2**28  # bytes of a file
+LIGHT = "Tagger", "TextClassifier"  # classes that run without TensorFlow
 
 
 class HeadFile(NamedTuple):
@@ -87,7 +87,7 @@ def _digest(language_model):
 
 
 def save_head(
-    model: str | Path, language_model: str, folder: Path, **metadata: Any
+    model: str | Path, language_model: str, folder: str | Path, **metadata: Any
 ) -> None:
     """Writes the head of a `.keras` file that a task's command saved.
 
@@ -99,23 +99,36 @@ def save_head(
             `label_names`, label → the name that a pipeline returns.
 
     Raises:
-        ValueError: the model has no frozen language model.
+        ValueError: the model's frozen language model is another one, or it has none; or
+            the file is no `.keras` file.
     """
-    arrays, metadata = {}, metadata | {"language_model": language_model}
-    with zipfile.ZipFile(model) as file:
-        metadata["model"] = json.loads(file.read("config.json"))
-        for key in ("compile_config", "build_config"):
-            metadata["model"].pop(key, None)
-        content = file.read("model.weights.h5")
-    elmo = metadata["model"]["config"]["token_vectors"]["config"]["elmo"]
+    from elmo_keras.formats.keras_files import read_keras_file  # by Keras
+
+    folder = Path(folder)
+    config, variables = read_keras_file(Path(model))
+    vectors = config["config"].get("token_vectors", {}).get("config", {})
+    elmo = vectors.get("elmo")
     if not elmo or elmo["config"]["trainable_bilm"]:
         raise ValueError(
-            f"{model} should be trained on a frozen language model. Use the file as it is."
+            f"{model} should be a model of a task on a frozen language model."
         )
-    for name, array in _variables(content):
+    if vectors["character_dim"] and config["class_name"] in LIGHT:
+        raise ValueError(
+            "A head without TensorFlow has no characters. Train it with "
+            "--character-dim 0."
+        )
+    _check_language_model(variables, language_model, model)
+    for key in ("compile_config", "build_config"):
+        config.pop(key, None)
+    metadata |= {
+        "language_model": language_model,
+        "digest": _digest(language_model),
+        "model": config,
+    }
+    arrays = {}
+    for name, array in variables.items():
         if _BILM not in name and not name.startswith(_OPTIMIZER):
-            arrays |= _quantized(name, array)
-    metadata["digest"] = _digest(language_model)
+            arrays |= _quantized(name, array[...])
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / ARRAYS) as temporary:
         np.savez_compressed(temporary, **arrays)
@@ -124,18 +137,20 @@ def save_head(
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _variables(content: bytes) -> Iterator[tuple[str, np.ndarray]]:
-    import h5py
+def _check_language_model(variables, language_model, model):
+    """Refuses a language model whose weights are not those in the file of a task's model."""
+    from elmo_keras.elmo import Elmo
 
-    found: list[tuple[str, np.ndarray]] = []
-
-    def visit(name, item):
-        if isinstance(item, h5py.Dataset):
-            found.append((name, item[()]))
-
-    with h5py.File(io.BytesIO(content)) as file:
-        file.visititems(visit)
-    return iter(found)
+    elmo = Elmo.from_pretrained(language_model)
+    own = {name: v for name, v in variables.items() if _BILM in name}
+    shapes = sorted(tuple(v.shape) for v in own.values())
+    biases = [v[...] for v in own.values() if len(v.shape) == 1]
+    expected = {w.numpy().tobytes() for w in elmo.bilm.weights if len(w.shape) == 1}
+    if (
+        shapes != sorted(tuple(w.shape) for w in elmo.bilm.weights)
+        or {np.asarray(b, np.float32).tobytes() for b in biases} != expected
+    ):
+        raise ValueError(f"{model} was trained on another model than {language_model}.")
 
 
 def _quantized(name, array):

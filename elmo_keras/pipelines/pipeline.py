@@ -1,8 +1,10 @@
 """Pipelines: text in, answers out."""
 
 import functools
+import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,8 @@ from elmo_keras.pipelines.light_heads import LightClassifier, LightTagger
 from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
 from elmo_keras.tasks.tag.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import ahead, chunks
-from elmo_keras.text.sentences import Sentence, plain
-from elmo_keras.util.command import shortened
+from elmo_keras.text.sentences import Sentence, has_items, plain
+from elmo_keras.util.command import import_tensorflow, shortened
 
 TOKENS_AT_ONCE = 2**12  # whose layers are in memory, twice
 CHARACTERS_AT_ONCE = 2**15
@@ -25,7 +27,8 @@ MAX_TOKENS = {
 }  # of a text read at once
 MAX_CONTEXT = 400  # tokens of a piece of text that is asked for an answer
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
-NO_LABEL = "O"
+# What reading a damaged head raises.
+DAMAGES = KeyError, IndexError, TypeError, AttributeError, EOFError, zlib.error
 
 
 class Pipeline:
@@ -52,11 +55,14 @@ class Pipeline:
     def __repr__(self) -> str:
         return f"pipeline({self.name!r})"
 
+    def __reduce__(self):
+        return pipeline, (self.name,)
+
     def __call__(self, texts: str | Iterable[Sentence]) -> Any:
         values = plain(texts)
         if isinstance(values, (str, bytes)):
             return next(self.stream([values]))
-        if isinstance(values, Mapping) or not isinstance(values, Iterable):
+        if not has_items(values):
             raise TypeError(
                 "Texts should be a str, or a list of texts, each a str or a list of "
                 f"tokens. Received: {shortened(texts)}"
@@ -66,8 +72,8 @@ class Pipeline:
 
     def stream(self, texts: Iterable[Sentence]) -> Iterator[Any]:
         """Yields the result of each text in turn."""
-        read = map(read_text, texts)
-        for some in chunks(read, CHARACTERS_AT_ONCE, lambda text: len(text.source)):
+        read = itertools.starmap(read_text, enumerate(texts))
+        for some in chunks(read, CHARACTERS_AT_ONCE, lambda text: len(text.source) + 1):
             yield from self.results(some)
 
     def results(self, texts: Sequence[Text]) -> list:
@@ -76,8 +82,7 @@ class Pipeline:
         return [self.result(*pair) for pair in zip(texts, analyses)]
 
     def check_script(self, texts: Sequence[Text]) -> None:
-        other = [t for t in texts if self.language and not script_is(t, self.language)]
-        if other:
+        if not all(script_is(text, self.language) for text in texts):
             warnings.warn(
                 f"{self.name} reads {LANGUAGES[self.language]}; most letters of a text "
                 "are of another script, so that its result says little.",
@@ -160,11 +165,14 @@ class RolePipeline(Pipeline):
         """For each predicate of each sentence, itself and its roles."""
         found = [answer.spans for answer in self.predicates.tag(sentences, layers)]
         examples = [(i, span) for i, spans in enumerate(found) for span in spans]
-        answers = self.tagger.tag(
-            [sentences[i] for i, _ in examples],
-            [layers[i] for i, _ in examples],
-            [first for _, (first, *_) in examples],
-        )
+        answers = []
+        # A sentence is read once for each of its predicates.
+        for some in chunks(examples, TOKENS_AT_ONCE, lambda e: len(sentences[e[0]])):
+            answers += self.tagger.tag(
+                [sentences[i] for i, _ in some],
+                [layers[i] for i, _ in some],
+                [first for _, (first, *_) in some],
+            )
         analyses = [[] for _ in sentences]
         for (i, (first, end, _, score)), answer in zip(examples, answers):
             roles = [
@@ -286,6 +294,9 @@ class PairPipeline:
     def __repr__(self) -> str:
         return f"pipeline({self.name!r})"
 
+    def __reduce__(self):
+        return pipeline, (self.name,)
+
     def __call__(self, **texts: str | Sequence[str]) -> Any:
         columns = [plain(texts.get(field)) for field in self.fields]
         one = all(isinstance(column, str) for column in columns)
@@ -301,6 +312,8 @@ class PairPipeline:
                 f"{self.name} needs `{'` and `'.join(self.fields)}`, each a str, or "
                 f"lists of str of the same length. Received: {shortened(texts)}"
             )
+        for column in columns:
+            Pipeline.check_script(self, [read_text(i, t) for i, t in enumerate(column)])  # pyright: ignore[reportArgumentType]
         results = [self.answer(*pair) for pair in zip(*columns)]
         return results[0] if one else results
 
@@ -308,7 +321,8 @@ class PairPipeline:
         """The result of a pair, in the order of `fields`."""
         from elmo_keras.pipelines.keras_heads import answers_to
 
-        tokens = [join(read_text(text).sentences) or [""] for text in (first, second)]
+        texts = read_text(0, first), read_text(1, second)
+        tokens = [join(text.sentences) or [""] for text in texts]
         (answer,) = answers_to(self.model, [[text] for text in tokens])
         if "label" not in answer:
             return {"score": float(answer["score"])}
@@ -360,7 +374,7 @@ class AnswerPipeline(PairPipeline):
 
 def _pieces(context):
     """Spans of whole sentences, together at most `MAX_CONTEXT` tokens or one sentence."""
-    text = read_text(context)
+    text = read_text(0, context)
     pieces, size = [], MAX_CONTEXT
     for spans in text.spans:
         if size + len(spans) > MAX_CONTEXT:
@@ -401,7 +415,15 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     if Path(name).suffix == ".keras":
         return _keras_pipeline(name, _load_keras(Path(name)))
     folder = find_head(model)
-    head = read_head(folder)
+    try:
+        return _head_pipeline(name, folder, read_head(folder))
+    except DAMAGES as error:
+        raise ValueError(
+            f"{folder} should hold a whole head. {error!r:.300}"
+        ) from error
+
+
+def _head_pipeline(name, folder, head):
     options = {"language": head.metadata.get("language")}
     if head.class_name == "Tagger":
         return _tag_pipeline(name, folder, head, options)
@@ -414,6 +436,7 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
             label_names=names,
             **options,
         )
+    import_tensorflow()
     return _keras_pipeline(name, keras_model(head), **options)
 
 
@@ -449,14 +472,14 @@ def _keras_pipeline(name, model, **options):
 
 
 def _load_keras(path):
-    import keras
-
+    import_tensorflow()
+    from elmo_keras.formats.keras_files import load_keras_model
     from elmo_keras.tasks import models  # noqa: F401, for Keras
     from elmo_keras.tasks.layers.task_model import TaskModel
 
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
-    model = keras.saving.load_model(path)
+    model = load_keras_model(path)
     if not isinstance(model, TaskModel):
         raise ValueError(
             f"{path} should be a model of a task's command. It is a "

@@ -1,5 +1,6 @@
 """Texts in sentences and tokens, with the places of these in what was given."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -41,13 +42,16 @@ class Text(NamedTuple):
         }
 
 
-def read_text(value: Sentence) -> Text:
-    """A `str`, split into sentences and words; or the tokens of one sentence."""
+def read_text(index: int, value: Sentence) -> Text:
+    """A `str`, split into sentences and words; or the tokens of one sentence.
+
+    Words are split as `split_words` does. `index` is named in errors.
+    """
     value = plain(value)
-    if isinstance(value, bytes):
-        value = value.decode()
     if not isinstance(value, str):
-        (tokens,) = words_of_sentences([value])
+        (tokens,) = words_of_sentences([value], first=index)
+        if isinstance(value, bytes):
+            return read_text(index, value.decode())
         places = [(i, i + 1) for i in range(len(tokens))]
         return Text(tokens, [tokens] if tokens else [], [places] if tokens else [])
     sentences, spans = [], []
@@ -60,15 +64,20 @@ def read_text(value: Sentence) -> Text:
     return Text(value, sentences, spans)
 
 
-def script_is(text: Text, language: str) -> bool:
+def script_is(text: Text, language: str | None) -> bool:
     """Whether at least half of a text's first letters are of its language's script."""
+    if language not in SCRIPTS:
+        return True
     sample = "".join(map(str, text.source[:500]))[:2000]
     letters = [c for c in sample if c.isalpha()]
-    low, high = SCRIPTS[language]
-    return 2 * sum(low <= c <= high for c in letters) >= len(letters)
+    known = sum(bool(SCRIPTS[language].match(letter)) for letter in letters)
+    return 2 * known >= len(letters)
 
 
-SCRIPTS = {"en": ("A", "\u024f"), "ko": ("\uac00", "\ud7a3")}
+SCRIPTS = {
+    "en": re.compile("[A-\u024f]"),
+    "ko": re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]"),  # and jamo
+}
 
 
 def join(parts: Sequence[Sequence]) -> list:

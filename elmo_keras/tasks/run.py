@@ -202,7 +202,10 @@ class _Experiment:
                 variant.elmo[0], layers="all", arithmetic=variant.arithmetic
             )
             start = time.perf_counter()
-            self._cached = variant.elmo, LayerCache(embedder, self._texts, verbose=1)
+            self._cached = (
+                variant.elmo,
+                LayerCache(embedder, self._texts, progress=True),
+            )
             seconds = time.perf_counter() - start
             rms = ", ".join(f"{value:.2f}" for value in self._cached[1].rms)
             print(f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True)

@@ -121,8 +121,8 @@ def _shifted(values, distance, fill):
     """The values at a distance from each one's position, with a filling at the end."""
     filling = tf.fill([abs(distance)], tf.cast(fill, values.dtype))
     if distance < 0:
-        return tf.concat([filling, values[:distance]], 0)
-    return tf.concat([values[distance:], filling], 0) if distance else values
+        return tf.concat([filling, values], 0)[: tf.size(values)]
+    return tf.concat([values, filling], 0)[distance:]
 
 
 @functools.cache

@@ -6,14 +6,14 @@ from elmo_keras.text.tokenizers import Span
 
 LONGEST = 4000  # characters; a longer sentence is cut at a space, or anywhere
 _ABBREVIATIONS = (
-    "adm al apr approx apt art aug ave bros c ca capt cf ch cmdr co col corp cpl ct dec "
+    "adm al apr approx apt aug ave bros c ca capt cf ch cmdr co col corp cpl ct dec "
     "dept dr ed eds eg e.g esp est etc feb fig figs fr ft gen gov hon i.e inc jan jr jul "
-    "jun lt ltd maj mar messrs mme mr mrs ms mt no nos nov oct op p pp ph.d pres prof pvt "
+    "jun lt ltd maj mar messrs mme mr mrs ms mt nov oct op p pp ph.d pres prof pvt "
     "rep rev rt sec sen sep sept sgt sr st ste u.k u.n u.s univ v vol vols vs"
 ).split()
 _END = re.compile(
     r"""
-    (?<! [.!?…] ) [.!?…]++ ['"”’)\]»」』]*+       # the end of a sentence
+    (?<! [.!?…؟।] ) [.!?…؟।]++ ['"”’)\]»」』]*+       # the end of a sentence
     (?= \s++ ['"“‘(\[«「『¿¡]*+ [^\W_a-z] )       # and the start of the next
     | [。！？]++ ['"”’)\]»」』]*+
     | \n [^\S\n]*+ (?= \n )                      # or an empty line
@@ -57,7 +57,7 @@ def _pieces(text, begin, end):
     while begin < end:
         stop = min(end, begin + LONGEST)
         if stop < end:
-            space = text.rfind(" ", begin, stop)
+            space = max(text.rfind(character, begin, stop) for character in " \n\t")
             stop = space if space > begin else stop
         piece = text[begin:stop]
         if stripped := piece.strip():

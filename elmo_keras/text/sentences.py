@@ -23,27 +23,30 @@ _EXPECTED = (
 def tokens_of_sentences(
     sentences: str | Iterable[Sentence],
     tokenizer: str | Tokenizer = "spaces",
+    first: int = 0,
 ) -> Iterator[list[bytes]]:
     """The tokens of each sentence as UTF-8; decides everywhere what sentences are.
 
     A `str` is one sentence, split by the tokenizer or that of a name; strings in a
     list or a column are sentences, and lists or rows of them are tokens. `""` at the end
-    of a row of a two-dimensional array is padding.
+    of a row of a two-dimensional array is padding. Errors count sentences from `first`.
     """
     values = plain(sentences)
     if isinstance(values, (str, bytes)):
         values = [values]
-    if not _has_items(values):
+    if not has_items(values):
         raise TypeError(f"Sentences {_EXPECTED}. Received: {_shown(sentences)}")
     split = None if tokenizer == "spaces" else find_tokenizer(tokenizer)
-    return (_tokens(n, sentence, split) for n, sentence in enumerate(values))
+    return (_tokens(n, sentence, split) for n, sentence in enumerate(values, first))
 
 
 def words_of_sentences(
-    sentences: str | Iterable[Sentence], tokenizer: str | Tokenizer = "spaces"
+    sentences: str | Iterable[Sentence],
+    tokenizer: str | Tokenizer = "spaces",
+    first: int = 0,
 ) -> Iterator[list[str]]:
     """As `tokens_of_sentences`, but the tokens are `str`."""
-    for tokens in tokens_of_sentences(sentences, tokenizer):
+    for tokens in tokens_of_sentences(sentences, tokenizer, first):
         yield [token.decode() for token in tokens]
 
 
@@ -93,7 +96,7 @@ def _tokens(index, value, tokenizer):
     try:
         if isinstance(sentence, (str, bytes)):
             sentence = encoded(sentence).split()  # at ASCII white space only
-        if not _has_items(sentence):
+        if not has_items(sentence):
             raise TypeError
         tokens = [encoded(plain(token)) for token in sentence]
         joined = b"".join(tokens)
@@ -127,7 +130,7 @@ def warn_of_spaces(tokens: bytes) -> None:
         )
 
 
-def _has_items(value):
+def has_items(value):
     """Whether a value can be sentences or tokens: it has an order, and no names."""
     others = Mapping, set, frozenset, np.ndarray  # arrays that are left are numbers
     is_other = isinstance(value, others) or is_table(value)

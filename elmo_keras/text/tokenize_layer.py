@@ -33,7 +33,13 @@ class Tokenize(keras.layers.Layer):
         self.tokenizer = tokenizer
 
     def call(self, texts):
-        texts = tf.reshape(string_tensor(texts), [-1])
+        texts = string_tensor(texts)
+        if texts.shape.rank not in (1, 2) or texts.shape[1:] not in ((), (1,), (None,)):
+            raise ValueError(
+                "Texts should be strings `(batch,)` or `(batch, 1)`. Received: "
+                f"{texts.shape}"
+            )
+        texts = tf.reshape(texts, [-1])
         split = split_words_in_graph if self.tokenizer == "words" else tf.strings.split
         tokens = split(texts).to_tensor()
         missing = tf.maximum(1 - tf.shape(tokens)[1], 0)

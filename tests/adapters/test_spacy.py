@@ -100,7 +100,14 @@ def test_entities_and_parts_of_speech_are_those_of_pipelines(model_directory, tm
         t["label"] for row in tags for t in row
     ]
     assert doc[2].pos_ == "SPACE" and not docs[1].ents
-    with pytest.raises(ValueError, match="labels no words"):
+    ruler = spacy.blank("en")
+    ruler.add_pipe("entity_ruler").add_patterns([{"label": "ORG", "pattern": "bank"}])
+    ruler.add_pipe("elmo_ner", config={"model": str(heads["ner"])})
+    texts = [(e.text, e.label_) for e in ruler(TEXT).ents]
+    assert texts.count(("bank", "ORG")) == 2
+    with pytest.raises(ValueError, match="labels no entities"):
+        nlp.add_pipe("elmo_ner", "c", config={"model": str(heads["pos"])})
+    with pytest.raises(ValueError, match="labels no entities"):
         nlp.add_pipe(
             "elmo_ner",
             "b",

@@ -92,3 +92,18 @@ def test_what_does_not_fit_is_refused(elmo):
     pairs = tf.data.Dataset.from_tensor_slices((TEXTS, range(6)))
     with pytest.raises(ValueError, match="Leave out `labels`"):
         precompute_layers(elmo, pairs, [0])
+    with pytest.raises(ValueError, match="not batched"):
+        precompute_layers(elmo, pairs.batch(2))
+    with pytest.raises(ValueError, match="not repeated"):
+        precompute_layers(elmo, pairs.repeat())
+    with pytest.raises(ValueError, match="arrays of one rank"):
+        precompute_layers(elmo, TEXTS[:2], [0, [1]])
+    with pytest.raises(ValueError, match="`batch_size` should be"):
+        precompute_layers(elmo, TEXTS, batch_size=0)
+
+
+def test_labels_keep_what_they_hold(elmo):
+    ((_, y),) = precompute_layers(elmo, TEXTS[:2], ["a", "longer"])
+    assert y.numpy().tolist() == [b"a", b"longer"]
+    ((_, y),) = precompute_layers(elmo, TEXTS[:2], [1, 0.7])
+    np.testing.assert_allclose(y, [1, 0.7], atol=1e-6)

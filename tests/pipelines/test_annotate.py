@@ -112,9 +112,49 @@ def test_an_interrupted_run_resumes_to_the_same_file(
     assert "was made with pipelines" in capsys.readouterr().err
     assert annotate(arguments) == 0
     assert output.read_bytes() == whole and sum(calls) == 50
-    assert [path.name for path in tmp_path.iterdir()] == ["t.txt", "o.conllu"] or {
-        path.name for path in tmp_path.iterdir()
-    } == {"t.txt", "o.conllu"}
+    assert {path.name for path in tmp_path.iterdir()} == {"t.txt", "o.conllu"}
+
+
+def test_a_kill_after_the_last_step_leaves_no_trace(head, text, tmp_path, monkeypatch):
+    output = tmp_path / "o.html"
+    arguments = [text, output, "--with", head("ner")]
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            module.Unfinished, "__exit__", lambda self, *_: self._stack.close()
+        )
+        assert annotate(arguments) == 0
+    whole = output.read_bytes()
+    folder = tmp_path / "o.html.unfinished"
+    assert (folder / "state.json").exists()
+    assert annotate([*arguments, "--overwrite"]) == 0
+    assert output.read_bytes() == whole and not folder.exists()
+    folder.mkdir()
+    (folder / "precious").write_text("of a user")
+    assert annotate([*arguments, "--overwrite"]) == 0
+    assert (folder / "precious").exists()
+
+
+def test_the_head_of_a_page_is_written_once(head, text, tmp_path, monkeypatch):
+    output = tmp_path / "o.html"
+    arguments = [text, output, "--with", head("ner")]
+    assert annotate(arguments) == 0
+    whole = output.read_bytes()
+    output.unlink()
+    with monkeypatch.context() as patch:
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        patch.setattr(module, "analyze", interrupted)
+        assert annotate(arguments) == 130
+    assert annotate(arguments) == 0 and output.read_bytes() == whole
+
+
+def test_two_of_a_type_need_json_lines(head, text, tmp_path, capsys):
+    two = ["--with", head("ner"), head("plain")]
+    assert annotate([text, tmp_path / "o.conllu", *two]) == 2
+    assert "give an OUT that ends in .jsonl" in capsys.readouterr().err
+    assert annotate([text, tmp_path / "o.jsonl", *two]) == 0
 
 
 def test_a_full_disk_keeps_what_is_written(head, tmp_path, monkeypatch, capsys):

@@ -1,8 +1,11 @@
 """Pipelines: text in, answers with their places out."""
 
+import itertools
+import pickle
 import re
 import subprocess
 import sys
+import unicodedata
 import warnings
 
 import numpy as np
@@ -89,7 +92,7 @@ def test_a_million_characters_are_read_within_bounds(tagger):
 
 def test_pipelines_of_one_language_model_get_the_same_layers(tagger, entities):
     assert tagger.embedder is entities.embedder
-    texts = [read_text(RAW), read_text("The bank")]
+    texts = [read_text(0, RAW), read_text(1, "The bank")]
     both = analyze([tagger, entities], texts)
     assert [tagger.result(*pair) for pair in zip(texts, both[0])] == tagger(
         [RAW, "The bank"]
@@ -171,12 +174,16 @@ def test_another_script_is_warned_of(model_directory, tmp_path):
     find = pipeline(make_head("pos", model_directory, tmp_path, language="en"))
     with pytest.warns(UserWarning, match="reads English; most letters"):
         find("그는 학교에 갔다.")
+    korean = pipeline(make_head("pos", model_directory, tmp_path, language="ko"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        korean(["ㅋㅋㅋㅋ 굿", "ㅠㅠ", unicodedata.normalize("NFD", "그는 갔다.")])
         find(["It isn’t café 7.5!", "", "👩\u200d🚀 ...", ["Ann"]])
 
 
-@pytest.mark.parametrize("texts", [None, 5, {"text": "a"}, [5], [None], [["a", 5]]])
+@pytest.mark.parametrize(
+    "texts", [None, 5, {"text": "a"}, {"a"}, [5], [None], [["a", 5]]]
+)
 def test_what_is_no_text_is_refused(texts, tagger):
     with pytest.raises(TypeError, match="should be"):
         tagger(texts)
@@ -208,6 +215,36 @@ def test_damaged_heads_and_other_language_models_are_refused(
         pipeline(head("pos"))
 
 
+@pytest.mark.parametrize("name", ["layers/dense/vars/0", "crf/vars/1", None])
+def test_a_head_without_an_array_is_refused(name, model_directory, tmp_path):
+    folder = make_head("pos", model_directory, tmp_path)
+    with np.load(folder / "head.npz") as file:
+        arrays = {key: file[key] for key in file.files if name and key != name}
+    np.savez(folder / "head.npz", **arrays)
+    with pytest.raises(ValueError, match="should hold a whole head"):
+        pipeline(folder)
+    (folder / "head.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match="should hold a whole head"):
+        pipeline(folder)
+
+
+def test_a_pipeline_is_pickled_by_its_name(tagger, head):
+    assert pickle.loads(pickle.dumps(tagger))(RAW) == tagger(RAW)
+    answerer = pickle.loads(pickle.dumps(pipeline(head("qa"))))
+    assert answerer(question="Who?", context="Ann sleeps.")["text"]
+
+
+def test_a_stream_of_empty_texts_yields(tagger):
+    assert next(tagger(itertools.repeat(""))) == []
+
+
+def test_a_sentence_of_many_predicates_is_read_in_parts(head, monkeypatch):
+    find, text = pipeline(head("srl")), " ".join(["The bank of Ann."] * 9)
+    expected = find(text)
+    monkeypatch.setattr("elmo_keras.pipelines.pipeline.TOKENS_AT_ONCE", 40)
+    assert find(text) == expected and len(expected) > 1
+
+
 def test_tagging_takes_no_tensorflow(head):
     code = (
         "import sys\nfrom elmo_keras import pipeline\n"
@@ -222,3 +259,13 @@ def test_a_fine_tuned_model_has_no_head(model_directory, tmp_path):
     path = save_task_model("pos", model_directory, tmp_path, trainable_bilm=True)
     with pytest.raises(ValueError, match="on a frozen language model"):
         head_files.save_head(path, str(model_directory), tmp_path / "head")
+
+
+def test_a_head_is_saved_with_the_language_model_below_it(model_directory, tmp_path):
+    path = save_task_model("pos", model_directory, tmp_path)
+    with pytest.raises(ValueError, match="was trained on another model than en"):
+        head_files.save_head(path, "en", tmp_path / "head")
+    (tmp_path / "junk.keras").write_bytes(b"junk")
+    with pytest.raises(ValueError, match="should be a complete .keras file"):
+        head_files.save_head(tmp_path / "junk.keras", "en", tmp_path / "head")
+    assert not (tmp_path / "head").exists()

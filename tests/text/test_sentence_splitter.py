@@ -22,6 +22,10 @@ def split(text):
             "Dr. Kim of the U.S. Army met J. Lee.",
             ["Dr. Kim of the U.S. Army met J. Lee."],
         ),
+        (
+            "He said no. She loves art. You too.",
+            ["He said no.", "She loves art.", "You too."],
+        ),
         ("So I. Then he.", ["So I.", "Then he."]),
         ("At 7.5 p.m. it ended... or not.", ["At 7.5 p.m. it ended... or not."]),
         ("A title\n\nA text\nof lines.", ["A title", "A text\nof lines."]),
@@ -41,6 +45,7 @@ def test_long_sentences_are_cut_at_spaces():
     assert all(len(piece) <= LONGEST for piece in pieces)
     assert " ".join(pieces).split() == ["word"] * 2000
     assert [len(piece) for piece in split("x" * (LONGEST + 5))] == [LONGEST, 5]
+    assert " ".join(split("words\n" * 2000)).split() == ["words"] * 2000
 
 
 @pytest.mark.parametrize("piece", [".", "\n", ". ", "'", ".'", "。", " ", "a. "])

@@ -17,6 +17,9 @@ def test_tokens_are_those_of_the_splitters():
     rows = Tokenize("spaces")(tf.constant([["a  b's"], ["c"]])).numpy()
     assert rows.tolist() == [[b"a", b"b's"], [b"c", b""]]
     assert Tokenize()(tf.constant([""])).shape == (1, 1)
+    assert Tokenize()(tf.constant([], tf.string)).shape == (0, 1)
+    with pytest.raises(ValueError, match="Texts should be strings"):
+        Tokenize()(tf.constant([["a", "b"]]))
     with pytest.raises(ValueError, match="`tokenizer` should be"):
         Tokenize("letters")
 

@@ -21,7 +21,7 @@ def run(path: str) -> dict:
         lines = file.read().split("\n")
     start, n_tokens = time.perf_counter(), 0
     for some in chunks(lines, 2**16, len):
-        texts = [read_text(line) for line in some]
+        texts = [read_text(0, line) for line in some]
         for one, found in zip(pipelines, analyze(pipelines, texts)):
             for text, analyses in zip(texts, found):
                 one.result(text, analyses)
