@@ -69,14 +69,12 @@ class ElmoPipe:
 class _Analyzer:
     """Runs a pipeline over the sentences of documents; a document without any is one."""
 
-    marks_spans = False  # whether the pipeline should find spans
+    type = "words"  # of the pipeline
 
     def __init__(self, nlp: Language, name: str, model: str):
         loaded = pipeline(model)
-        is_tagger = isinstance(loaded, TagPipeline)
-        if not is_tagger or loaded.marks_spans != self.marks_spans:
-            kind = "entities" if self.marks_spans else "words"
-            raise ValueError(f"{model} labels no {kind}. Give a pipeline that does.")
+        if not isinstance(loaded, TagPipeline) or loaded.type != self.type:
+            raise ValueError(f"{model} labels no {self.type}. Give one that does.")
         self.pipeline = loaded
 
     def __call__(self, doc: Doc) -> Doc:
@@ -103,7 +101,7 @@ class ElmoEntities(_Analyzer):
         model: a pipeline of entities, see `elmo_keras.pipeline`.
     """
 
-    marks_spans = True
+    type = "entities"
 
     def annotate(self, doc, results):
         spans = [Span(doc, r["start"], r["end"], r["label"]) for r in results]

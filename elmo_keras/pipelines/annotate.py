@@ -15,8 +15,6 @@ from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
     Pipeline,
-    RolePipeline,
-    TagPipeline,
     analyze,
     find_head,
     pipeline,
@@ -70,16 +68,14 @@ def annotate(
     source.stat()
     if not pipelines or len({*pipelines}) < len(pipelines):
         raise ValueError(f"--with should name different pipelines: {pipelines}")
-    is_file = source.is_file()
+    is_file, suffix = source.is_file(), None
     if output is not None:
-        suffix = formats.suffix_of(output)
+        suffix = formats.check_suffix(output)
         check_apart([output, unfinished_folder(output)], [source])
         check_file(output)
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
-    loaded = [_load(name, output) for name in pipelines]
-    if output is None or suffix != ".jsonl":
-        _check_types(loaded)
+    loaded = _load(pipelines, suffix)
     with stopping() as stop, source.open("rb") as file:
         lines = (line.decode().rstrip("\r\n") for line in lines_of(file, source))
         if output is None:
@@ -103,24 +99,24 @@ def annotate(
     return fail("elmo-keras annotate", INTERRUPTED, message)
 
 
-def _check_types(pipelines: list[Pipeline]) -> None:
-    """Refuses two of a type, for which most outputs have one place."""
-    types = [(type(p), getattr(p, "marks_spans", None)) for p in pipelines]
-    if len({*types}) < len(types):
+def _load(names: list[str], suffix: str | None) -> list[Pipeline]:
+    loaded = []
+    for name in names:
+        one = pipeline(name)
+        if not isinstance(one, Pipeline):
+            raise ValueError(
+                f"{name} takes two texts. `elmo-keras ask` asks questions."
+            )
+        if suffix != ".jsonl" and one.type == "texts":
+            raise ValueError(
+                f"{name} labels whole texts. Give an OUT that ends in .jsonl."
+            )
+        loaded.append(one)
+    if suffix != ".jsonl" and len({one.type for one in loaded}) < len(loaded):
         raise ValueError(
             "--with should name one pipeline for words, one for entities and one for "
             "roles. For several of a type, give an OUT that ends in .jsonl."
         )
-
-
-def _load(name: str, output: Path | None) -> Pipeline:
-    loaded = pipeline(name)
-    of_words = isinstance(loaded, (TagPipeline, RolePipeline))
-    is_json = output is not None and output.suffix.lower() == ".jsonl"
-    if not isinstance(loaded, Pipeline):
-        raise ValueError(f"{name} takes two texts. `elmo-keras ask` asks questions.")
-    if not (of_words or is_json):
-        raise ValueError(f"{name} labels whole texts. Give an OUT that ends in .jsonl.")
     return loaded
 
 
@@ -130,31 +126,27 @@ def _fingerprint(name):
     return "".join(file_digest(f) for f in sorted(find_head(name).rglob("head.*")))
 
 
-def _annotated(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
-    """Texts, and for each pipeline the analyses of their sentences, by and by."""
+def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
+    """Chunks of texts, each with the analyses of every pipeline."""
+    of_words = [p for p in pipelines if p.type != "texts"]
     for some in chunks(lines, BYTES_AT_ONCE, lambda line: len(line) + 1):
         texts = [read_text(0, line) for line in some]
-        for one in pipelines:
+        for one in of_words:
             one.check_script(texts)
-        of_words = [p for p in pipelines if not _takes_texts(p)]
-        analyses = dict(zip(of_words, analyze(of_words, texts)))
-        others = {p: p.results(texts) for p in pipelines if _takes_texts(p)}
-        columns = [analyses[p] if p in analyses else others[p] for p in pipelines]
-        yield [(text, [c[i] for c in columns]) for i, text in enumerate(texts)]
-
-
-def _takes_texts(one: Pipeline) -> bool:
-    """Whether a pipeline has results of whole texts alone."""
-    return not isinstance(one, (TagPipeline, RolePipeline))
+        columns = dict(zip(of_words, analyze(of_words, texts)))
+        columns |= {p: p.results(texts) for p in pipelines if p not in columns}
+        yield [
+            (text, [columns[p][i] for p in pipelines]) for i, text in enumerate(texts)
+        ]
 
 
 def _print(lines, pipelines, stop) -> int:
     color, spans = sys.stdout.isatty(), []
-    for some in _annotated(lines, pipelines):
+    for some in _annotate(lines, pipelines):
         for text, found in some:
             print(formats.terminal(text, pipelines, found, color=color), end="")
             for one, analyses in zip(pipelines, found):
-                if isinstance(one, TagPipeline) and one.marks_spans:
+                if one.type == "entities":
                     spans += one.result(text, analyses)
         if stop.is_set():
             return INTERRUPTED
@@ -169,7 +161,7 @@ def _write(lines, pipelines, unfinished, suffix, stop) -> bool:
         unfinished.add(formats.html_head(unfinished.output.stem), 0)
     next(itertools.islice(lines, unfinished.lines, unfinished.lines), None)
     with Progress() as bar:
-        for some in _annotated(lines, pipelines):
+        for some in _annotate(lines, pipelines):
             content = "".join(write(text, pipelines, found) for text, found in some)
             unfinished.add(content, len(some))
             bar.add(sum(len(s) for text, _ in some for s in text.sentences))
@@ -280,7 +272,7 @@ def ask(
         raise ValueError(f"{model} answers no questions. Give a model that does.")
     read = read_text(0, context)
     for question in questions:
-        print(formats.shown(question))
+        print(formats.printable(question))
         for best in loaded.best(context, question, answers):
             if not best["text"]:
                 print("  no answer")
@@ -290,6 +282,5 @@ def ask(
                 for spans in read.spans
                 if spans[-1][1] > best["start"]
             )
-            answer = formats.shown(" ".join(best["text"].split()))
-            sentence = formats.shown(" ".join(sentence.split()))
-            print(f"  {answer} ({best['score']:.2f}): {sentence}")
+            answer = formats.printable(best["text"])
+            print(f"  {answer} ({best['score']:.2f}): {formats.printable(sentence)}")

@@ -3,12 +3,12 @@
 import html
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.pipelines.pipeline import Pipeline, RolePipeline, TagPipeline
-from elmo_keras.pipelines.texts import Text
+from elmo_keras.pipelines.pipeline import Pipeline
+from elmo_keras.pipelines.texts import Labelled, Text
 
 COLORS = (
     "#7aecec #feca74 #ff9561 #aa9cfc #c887fb #9cc9cc #bfeeb7 #e4e7d2 #ffeb80 #f0a1a8"
@@ -20,38 +20,45 @@ def json_line(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
     return json.dumps({"text": text.source} | results, ensure_ascii=False) + "\n"
 
 
+def _of_sentences(text, pipelines, analyses):
+    """Of each sentence its tokens, their spans, tags, entities, and frames of roles."""
+    by_type = {p.type: found for p, found in zip(pipelines, analyses)}
+    for i, (tokens, spans) in enumerate(zip(text.sentences, text.spans)):
+        words = by_type["words"][i] if "words" in by_type else []
+        entities, frames = (by_type.get(t, {i: []})[i] for t in ("entities", "roles"))
+        yield tokens, spans, [word.label for word in words], entities, frames
+
+
 def conllu(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
     """Parts of speech in UPOS; in MISC `NER=` and `ROLES=`, a BIO tag for each predicate."""
-    lines = []
-    for i, (tokens, spans) in enumerate(zip(text.sentences, text.spans)):
-        tags, notes = ["_"] * len(tokens), [[] for _ in tokens]
-        for pipeline, found in zip(pipelines, analyses):
-            if isinstance(pipeline, RolePipeline):
-                columns = [
-                    _bio([*roles, predicate], len(tokens))
-                    for predicate, roles in found[i]
-                ]
-                for note, row in zip(notes, zip(*columns)):
-                    note.append(f"ROLES={','.join(row)}")
-            elif pipeline.marks_spans:  # pyright: ignore[reportAttributeAccessIssue]
-                for note, tag in zip(notes, _bio(found[i], len(tokens))):
-                    note.append(f"NER={tag}")
-            else:
-                tags = [part.label for part in found[i]]
-        for note, (_, end), (begin, _) in zip(notes, spans, spans[1:]):
+    lines, types = [], {p.type for p in pipelines}
+    sentences = _of_sentences(text, pipelines, analyses)
+    for tokens, spans, tags, entities, frames in sentences:
+        misc = [[] for _ in tokens]
+        if "entities" in types:
+            for notes, tag in zip(misc, _bio(entities, len(tokens))):
+                notes.append(f"NER={tag}")
+        columns = [
+            _bio([*roles, predicate], len(tokens)) for predicate, roles in frames
+        ]
+        for notes, row in zip(misc, zip(*columns)):
+            notes.append(f"ROLES={','.join(row)}")
+        for notes, (_, end), (begin, _) in zip(misc, spans, spans[1:]):
             if end == begin:
-                note.append("SpaceAfter=No")
+                notes.append("SpaceAfter=No")
         sentence = " ".join(text.piece(spans[0][0], spans[-1][1]).split())
         lines.append(f"# text = {sentence}\n")
         lines += [
-            f"{n}\t{token}\t_\t{tag}\t_\t_\t_\t_\t_\t{'|'.join(note) or '_'}\n"
-            for n, (token, tag, note) in enumerate(zip(tokens, tags, notes), 1)
+            f"{n}\t{token}\t_\t{tag}\t_\t_\t_\t_\t_\t{'|'.join(notes) or '_'}\n"
+            for n, (token, tag, notes) in enumerate(
+                zip(tokens, tags or "_" * len(tokens), misc), 1
+            )
         ]
         lines.append("\n")
     return "".join(lines)
 
 
-def _bio(parts, n_tokens):
+def _bio(parts: Iterable[Labelled], n_tokens: int) -> list[str]:
     tags = ["O"] * n_tokens
     for label, first, end, _ in parts:
         tags[first:end] = [f"B-{label}"] + [f"I-{label}"] * (end - first - 1)
@@ -59,41 +66,32 @@ def _bio(parts, n_tokens):
 
 
 def html_paragraph(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
-    """Spans in colours with their labels; parts of speech appear under the pointer."""
-    pieces = ["<p>"]
-    before = 0
-    for i, (tokens, spans) in enumerate(zip(text.sentences, text.spans)):
-        marks, ends, frames, tags = {}, {}, [], [""] * len(tokens)
-        for pipeline, found in zip(pipelines, analyses):
-            if isinstance(pipeline, RolePipeline):
-                frames = found[i]
-            elif pipeline.marks_spans:  # pyright: ignore[reportAttributeAccessIssue]
-                marks |= {part.first: part for part in found[i]}
-                ends |= {part.end - 1: part.label for part in found[i]}
-            else:
-                tags = [part.label for part in found[i]]
-        for n, (token, (begin, end), tag) in enumerate(zip(tokens, spans, tags)):
+    """Entities in colours with their labels; parts of speech appear under the pointer."""
+    pieces, before = ["<p>"], 0
+    sentences = _of_sentences(text, pipelines, analyses)
+    for tokens, spans, tags, entities, frames in sentences:
+        first = {entity.first: entity.label for entity in entities}
+        last = {entity.end - 1: entity.label for entity in entities}
+        for i, (token, (begin, end)) in enumerate(zip(tokens, spans)):
             pieces.append(html.escape(text.piece(before, begin)))
-            if n in marks:
-                color = COLORS[sum(marks[n].label.encode()) % len(COLORS)]
+            if i in first:
+                color = COLORS[sum(first[i].encode()) % len(COLORS)]
                 pieces.append(f'<mark style="background:{color}">')
-            title = f' title="{html.escape(tag)}"' if tag else ""
+            title = f' title="{html.escape(tags[i])}"' if tags else ""
             pieces.append(f"<span{title}>{html.escape(token)}</span>")
-            if n in ends:
-                pieces.append(f" <b>{html.escape(ends[n])}</b></mark>")
+            if i in last:
+                pieces.append(f" <b>{html.escape(last[i])}</b></mark>")
             before = end
-        for predicate, roles in frames:
-            pieces.append(
-                f"<br><small>{html.escape(_frame(text, i, predicate, roles))}</small>"
-            )
+        shown = [html.escape(_frame(text, spans, *frame)) for frame in frames]
+        pieces += [f"<br><small>{frame}</small>" for frame in shown]
         if frames:
             pieces.append("<br>")
     return "".join(pieces) + "</p>\n"
 
 
-def _frame(text, sentence, predicate, roles):
+def _frame(text, spans, predicate, roles):
     def piece(part):
-        return text.result(sentence, part)["text"]
+        return text.piece(spans[part.first][0], spans[part.end - 1][1])
 
     shown = [f"{role.label} {piece(role)}" for role in roles]
     return f"{piece(predicate)}: {' · '.join(shown) or 'no roles'}"
@@ -115,53 +113,42 @@ small {{ color: #aaa }} }}</style>
 def terminal(
     text: Text, pipelines: Sequence[Pipeline], analyses: list, *, color: bool
 ) -> str:
-    """A line a sentence: `word/TAG`, spans in brackets, and a line for each predicate."""
+    """A line a sentence: `word/TAG`, entities in brackets, and a line for each predicate."""
+    dim, bold, end = ("\x1b[2m", "\x1b[1;36m", "\x1b[0m") if color else ("", "", "")
     lines = []
-    for i, tokens in enumerate(text.sentences):
-        words, frames = [shown(token) for token in tokens], []
-        for pipeline, found in zip(pipelines, analyses):
-            if isinstance(pipeline, TagPipeline) and not pipeline.marks_spans:
-                pairs = zip(words, found[i])
-                words = [word + _dim(f"/{part.label}", color) for word, part in pairs]
-        for pipeline, found in zip(pipelines, analyses):
-            if isinstance(pipeline, RolePipeline):
-                frames = found[i]
-            elif pipeline.marks_spans:  # pyright: ignore[reportAttributeAccessIssue]
-                for part in found[i]:
-                    words[part.first] = "[" + words[part.first]
-                    words[part.end - 1] += _bold(f" {part.label}", color) + "]"
+    sentences = _of_sentences(text, pipelines, analyses)
+    for tokens, spans, tags, entities, frames in sentences:
+        words = [printable(token) for token in tokens]
+        if tags:
+            words = [f"{word}{dim}/{tag}{end}" for word, tag in zip(words, tags)]
+        for entity in entities:
+            words[entity.first] = f"[{words[entity.first]}"
+            words[entity.end - 1] += f"{bold} {entity.label}{end}]"
         lines.append(" ".join(words))
-        lines += [f"  {shown(_frame(text, i, *frame))}" for frame in frames]
+        lines += [f"  {printable(_frame(text, spans, *frame))}" for frame in frames]
     return "".join(f"{line}\n" for line in lines)
 
 
-def shown(text: str) -> str:
-    """A text without characters that a terminal would obey."""
+def printable(text: str) -> str:
+    """A text in one line, without characters that a terminal would obey."""
+    text = " ".join(text.split())
     return "".join("\ufffd" if unicodedata.category(c) == "Cc" else c for c in text)
 
 
-def _dim(text, color):
-    return f"\x1b[2m{text}\x1b[0m" if color else text
-
-
-def _bold(text, color):
-    return f"\x1b[1;36m{text}\x1b[0m" if color else text
-
-
 def table(results: list[dict[str, Any]]) -> str:
-    """The spans of all texts with their labels, the most frequent first."""
+    """The entities of all texts with their labels, the most frequent first."""
     counts: dict[tuple[str, str], int] = {}
     for result in results:
-        key = " ".join(result["text"].split()), result["label"]
+        key = printable(result["text"]), result["label"]
         counts[key] = counts.get(key, 0) + 1
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return "".join(f"{n:6}  {label:8}  {shown(name)}\n" for (name, label), n in rows)
+    return "".join(f"{n:6}  {label:8}  {name}\n" for (name, label), n in rows)
 
 
 FORMATS = {".conllu": conllu, ".jsonl": json_line, ".html": html_paragraph}
 
 
-def suffix_of(output: Path) -> str:
+def check_suffix(output: Path) -> str:
     if output.suffix.lower() not in FORMATS:
         raise ValueError(
             f"The output should end in {', '.join(FORMATS)}. Received: {output}"

@@ -1,5 +1,6 @@
 """Taggers and classifiers without TensorFlow: layers of the biLM in, answers out."""
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,6 +28,25 @@ class Tags(NamedTuple):
     spans: list[tuple[int, int, str, float]]  # first token, end, type, probability
 
 
+class SentenceLayers:
+    """The layers `(layers, tokens, dim)` of sentences, prepared once for several heads."""
+
+    def __init__(self, arrays: Sequence[np.ndarray]):
+        self.arrays = arrays
+
+    @functools.cached_property
+    def flat(self) -> np.ndarray:
+        """Of all tokens: `(layers, tokens, dim)`."""
+        return np.concatenate(self.arrays, axis=1)
+
+    @functools.cached_property
+    def normalized(self) -> np.ndarray:
+        """With mean 0 and variance 1 in each layer of a token, as `layer_norm` of a mix."""
+        x = self.flat - self.flat.mean(axis=2, keepdims=True)
+        variance = np.square(x).mean(axis=2, keepdims=True)
+        return np.divide(x, np.sqrt(variance + np.float32(1e-12)), out=x)
+
+
 class _TokenVectors:
     """`TokenVectors` without characters: words, and the mixes of ELMo's layers."""
 
@@ -48,10 +68,7 @@ class _TokenVectors:
 
     def __call__(self, tokens, layers):
         """Vectors `(tokens, dim)` at the input, and at the output or None."""
-        if self._layer_norm:
-            centred = layers - layers.mean(axis=2, keepdims=True)
-            variance = np.square(centred).mean(axis=2, keepdims=True)
-            layers = centred / np.sqrt(variance + np.float32(1e-12))
+        layers = layers.normalized if self._layer_norm else layers.flat
         mixes = [self._mix(layers, *mix) for mix in self._mixes]
         at_input = [] if self._words is None else [self._words[self._word_ids(tokens)]]
         if self._place != "output":
@@ -97,15 +114,15 @@ class LightTagger:
     def tag(
         self,
         sentences: Sequence[Sequence[str]],
-        layers: Sequence[np.ndarray],
+        layers: SentenceLayers,
         predicates: Sequence[int] | None = None,
     ) -> list[Tags]:
-        """The tags of sentences, whose layers are `(layers, tokens, dim)`."""
+        """The tags of sentences; with `predicates`, the position of each one's predicate."""
         lengths = np.array([len(sentence) for sentence in sentences])
         if not lengths.sum():
             return [Tags([], [], []) for _ in sentences]
         tokens = [token for sentence in sentences for token in sentence]
-        x, at_output = self._vectors(tokens, np.concatenate(layers, axis=1))
+        x, at_output = self._vectors(tokens, layers)
         if predicates is not None:
             marks = np.zeros(len(tokens), int)
             starts = np.cumsum(lengths).astype(int) - lengths
@@ -149,12 +166,12 @@ class LightClassifier:
         self._units = config["units"]
 
     def probabilities(
-        self, texts: Sequence[Sequence[str]], layers: Sequence[np.ndarray]
+        self, texts: Sequence[Sequence[str]], layers: SentenceLayers
     ) -> np.ndarray:
         """Of each label, `(texts, labels)`."""
         lengths = np.array([len(text) for text in texts])
         tokens = [token for text in texts for token in text]
-        x, at_output = self._vectors(tokens, np.concatenate(layers, axis=1))
+        x, at_output = self._vectors(tokens, layers)
         x = self._encoder(x, lengths)
         if at_output is not None:
             x = np.concatenate([x, at_output], axis=1)

@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 
 from elmo_keras.hub.catalogue import CARD
 from elmo_keras.pipelines.head_files import save_head
+from elmo_keras.pipelines.light_heads import SentenceLayers
 from elmo_keras.pipelines.pipeline import PREDICATES, RolePipeline, pipeline
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
@@ -42,140 +43,101 @@ SETTINGS: dict[str, Any] = {
     "arithmetic": "int8",
     "layer_norm": True,
     "elmo_dropout": 0.3,
+    "word_dim": 0,
     "character_dim": 0,
     "schedule": "cosine",
+    "epochs": 8,
+    "patience": 99,
 }
-TAGGER: dict[str, Any] = dict(SETTINGS, word_dim=50, units=200, epochs=12, patience=12)
+TAGGER: dict[str, Any] = {"word_dim": 50, "units": 200, "epochs": 12}
 
 
 class Recipe(NamedTuple):
     """How a head is trained, and what its card says of its text."""
 
     task: Task
-    language: str
-    source: str  # data sets and their licences
-    licence: str
+    text: str  # data sets and their licences, and what was held out
     predicates: Task | None = None
     label_names: dict[str, str] | None = None
+    licence: str = "CC BY-SA 4.0"
 
 
 def recipes(data: Path, work: Path) -> dict[str, Recipe]:
     """The recipe of each name; paths of the data that are missing fail when they are read."""
-    ud = "UD English-EWT (CC BY-SA 4.0)"
-    roles = {
-        "train": data / "en_srl_ewt/train.conll.gz",
-        "dev": data / "en_srl_ewt/dev.conll",
-        "elmo": ("en",),
-    }
+
+    def settings(name, train, dev=None, **changes):
+        model = {"elmo": (name[:2],), "output": work / name}
+        return SETTINGS | {"train": train, "dev": dev} | model | changes
+
+    def tagging(name, train, dev=None, **changes):
+        return Tagging(**settings(name, train, dev, **TAGGER | changes))
+
+    ewt, gsd = data / "en_ewt/en_ewt-ud", data / "ko_ud_gsd/ko_gsd-ud"
+    roles = data / "en_srl_ewt/train.conll.gz", data / "en_srl_ewt/dev.conll"
+    klue = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
+    ner, coref, nsmc = work / "en-ner", work / "en-coref", data / "ko_nsmc/ratings"
     return {
         "en-pos": Recipe(
-            Tagging(
-                train=data / "en_ewt/en_ewt-ud-train.conllu",
-                dev=data / "en_ewt/en_ewt-ud-dev.conllu",
-                output=work / "en-pos",
-                elmo=("en",),
-                **TAGGER,
-            ),
-            "en",
-            ud,
-            "CC BY-SA 4.0",
+            tagging("en-pos", Path(f"{ewt}-train.conllu"), Path(f"{ewt}-dev.conllu")),
+            "UD English-EWT (CC BY-SA 4.0)",
         ),
         "en-ner": Recipe(
-            Tagging(
-                train=work / "en-ner.train.conll",
-                dev=work / "en-ner.dev.conll",
-                output=work / "en-ner",
-                elmo=("en",),
-                **TAGGER,
-            ),
-            "en",
+            tagging("en-ner", Path(f"{ner}.train.conll"), Path(f"{ner}.dev.conll")),
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) and "
             "Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth of "
             "Wikigold and of Universal NER, WNUT-17's dev, the tweets `h`",
-            "CC BY-SA 4.0",
         ),
         "en-srl": Recipe(
-            Tagging(
-                kind="srl",
-                output=work / "en-srl",
-                **roles,
-                **dict(TAGGER, word_dim=0, epochs=8, units=250),
-            ),
-            "en",
+            tagging("en-srl", *roles, kind="srl", word_dim=0, epochs=8, units=250),
             "PropBank's roles over UD English-EWT (both CC BY-SA 4.0)",
-            "CC BY-SA 4.0",
-            predicates=Tagging(
-                kind="predicates",
-                output=work / "en-srl-predicates",
-                **roles,
-                **dict(TAGGER, word_dim=0, epochs=6, units=100),
+            tagging(
+                "en-srl-predicates", *roles, kind="predicates", word_dim=0, units=100
             ),
         ),
         "en-coref": Recipe(
             Coreference(
-                train=work / "en-coref.train.conll",
-                dev=data / "en_coref_litbank/dev.conll",
-                output=work / "en-coref",
-                elmo=("en",),
-                no_singletons=True,
-                **dict(SETTINGS, word_dim=0, epochs=30, patience=30),
+                **settings(
+                    "en-coref",
+                    Path(f"{coref}.train.conll"),
+                    data / "en_coref_litbank/dev.conll",
+                    no_singletons=True,
+                    epochs=30,
+                )
             ),
-            "en",
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
             "BY-SA); held out: LitBank's dev",
-            "CC BY-SA 4.0",
         ),
         "en-qa": Recipe(
             Answering(
-                train=data / "en_qa/train.json",
-                dev=data / "en_qa/dev.json",
-                output=work / "en-qa",
-                elmo=("en",),
-                **dict(SETTINGS, word_dim=0, epochs=8, patience=8),
+                **settings("en-qa", data / "en_qa/train.json", data / "en_qa/dev.json")
             ),
-            "en",
             "SQuAD 1.1 (CC BY-SA 4.0), SQuADShifts (CC BY 4.0), TyDi QA (Apache-2.0), over "
             "Wikipedia",
-            "CC BY-SA 4.0",
         ),
         "ko-pos": Recipe(
-            Tagging(
-                train=data / "ko_ud_gsd/ko_gsd-ud-train.conllu",
-                dev=data / "ko_ud_gsd/ko_gsd-ud-dev.conllu",
-                output=work / "ko-pos",
-                elmo=("ko",),
-                **TAGGER,
-            ),
-            "ko",
+            tagging("ko-pos", Path(f"{gsd}-train.conllu"), Path(f"{gsd}-dev.conllu")),
             "UD Korean-GSD (CC BY-SA 4.0)",
-            "CC BY-SA 4.0",
         ),
         "ko-ner": Recipe(
-            Tagging(
-                kind="klue",
-                train=data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv",
-                output=work / "ko-ner",
-                elmo=("ko",),
-                **TAGGER,
-            ),
-            "ko",
+            tagging("ko-ner", klue, kind="klue"),
             "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of them "
             "held out (CC BY-SA 4.0)",
-            "CC BY-SA 4.0",
         ),
         "ko-sentiment": Recipe(
             Classification(
-                format="nsmc",
-                train=data / "ko_nsmc/ratings_train.txt",
-                dev=data / "ko_nsmc/ratings_valid.txt",
-                output=work / "ko-sentiment",
-                elmo=("ko",),
-                **dict(SETTINGS, word_dim=50, epochs=4, patience=4, units=100),
+                **settings(
+                    "ko-sentiment",
+                    Path(f"{nsmc}_train.txt"),
+                    Path(f"{nsmc}_valid.txt"),
+                    format="nsmc",
+                    word_dim=50,
+                    epochs=4,
+                    units=100,
+                )
             ),
-            "ko",
             "Naver movie reviews (CC0)",
-            "CC0 1.0 for the head; the language model below it has its own",
             label_names={"0": "negative", "1": "positive"},
+            licence="CC0 1.0 for the head; the language model has its own",
         ),
     }
 
@@ -248,7 +210,7 @@ def _make_head(name, recipe, folder):
     scores = {}
     for place, task in tasks.items():
         (result,) = run(task)
-        extra: dict[str, Any] = {"language": recipe.language}
+        extra: dict[str, Any] = {"language": name[:2]}
         if recipe.label_names:
             extra["label_names"] = recipe.label_names
         file = task.output / model_file(task.variants()[0], 1)
@@ -269,12 +231,12 @@ def _score_rows(folder: Path, task: Task) -> list[tuple[str, ...]]:
     train = task.read(task.train)
     examples = task.read(task.dev) if task.dev else hold_out(train, task.dev_share)[1]
     sentences = [example["tokens"] for example in examples]
-    layers = loaded.embedder.encode(sentences)
+    layers = SentenceLayers([*loaded.embedder.stream(sentences)])
     places = None
     if isinstance(loaded, RolePipeline):
         places = [example["predicate"].index(1) for example in examples]
     answers = loaded.tagger.tag(sentences, layers, places)
-    of_spans = isinstance(loaded, RolePipeline) or loaded.marks_spans
+    of_spans = isinstance(loaded, RolePipeline) or loaded.type == "entities"
     gold, predicted = collections.Counter(), collections.Counter()
     right, mistakes = collections.Counter(), collections.Counter()
     for example, answer in zip(examples, answers):
@@ -307,7 +269,7 @@ def _card(name, recipe, scores, rows, folder) -> str:
         f"A head of `{task.elmo[0]}`, {sizes / 1e6:.2f} MB in int8, for "
         f'`elmo_keras.pipeline("{name}")`.',
         "",
-        f"**Text.** {recipe.source}. **Licence.** {recipe.licence}.",
+        f"**Text.** {recipe.text}. **Licence.** {recipe.licence}.",
         "",
         "**Scores** on what was held out, which chose the epoch:",
         "",

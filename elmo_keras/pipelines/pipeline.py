@@ -12,7 +12,11 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.pipelines.head_files import HEAD, keras_model, read_head
-from elmo_keras.pipelines.light_heads import LightClassifier, LightTagger
+from elmo_keras.pipelines.light_heads import (
+    LightClassifier,
+    LightTagger,
+    SentenceLayers,
+)
 from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
 from elmo_keras.tasks.tag.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import ahead, chunks
@@ -48,6 +52,7 @@ class Pipeline:
     """
 
     embedder: Embedder | None = None  # of the layers that `analyze` takes
+    type = "texts"  # or "words", "entities", "roles"
 
     def __init__(self, name: str, language: str | None = None):
         self.name, self.language = name, language
@@ -110,7 +115,8 @@ def analyze(pipelines: Sequence[Pipeline], texts: Sequence[Text]) -> list[list[l
     analyses: list[list] = [[] for _ in pipelines]
 
     def layers_of(some):
-        return some, {e: e.encode(some) for p in pipelines if (e := p.embedder)}
+        embedders = {embedder for p in pipelines if (embedder := p.embedder)}
+        return some, {e: SentenceLayers([*e.stream(some)]) for e in embedders}
 
     for some, layers in ahead(map(layers_of, chunks(sentences, TOKENS_AT_ONCE, len))):
         for pipeline, found in zip(pipelines, analyses):
@@ -129,12 +135,12 @@ class TagPipeline(Pipeline):
     def __init__(self, name, tagger, embedder=None, **options):
         super().__init__(name, **options)
         self.tagger, self.embedder = tagger, embedder
-        self.marks_spans = marks_spans(tagger.tags)
+        self.type = "entities" if marks_spans(tagger.tags) else "words"
 
     def analyze(self, sentences, layers):
-        """The labelled tokens or spans of each sentence."""
+        """The labelled tokens or entities of each sentence."""
         answers = self.tagger.tag(sentences, layers)
-        if self.marks_spans:
+        if self.type == "entities":
             return [
                 [
                     Labelled(label, first, end, p)
@@ -157,6 +163,8 @@ class TagPipeline(Pipeline):
 class RolePipeline(Pipeline):
     """Semantic roles: for each predicate of a text a dict of `predicate` and `roles`."""
 
+    type = "roles"
+
     def __init__(self, name, tagger, predicates, embedder, **options):
         super().__init__(name, **options)
         self.tagger, self.predicates, self.embedder = tagger, predicates, embedder
@@ -170,7 +178,7 @@ class RolePipeline(Pipeline):
         for some in chunks(examples, TOKENS_AT_ONCE, lambda e: len(sentences[e[0]])):
             answers += self.tagger.tag(
                 [sentences[i] for i, _ in some],
-                [layers[i] for i, _ in some],
+                SentenceLayers([layers.arrays[i] for i, _ in some]),
                 [first for _, (first, *_) in some],
             )
         analyses = [[] for _ in sentences]
@@ -216,7 +224,9 @@ class LabelPipeline(Pipeline):
             )
         results = []
         for some in chunks([s[:longest] for s in sentences], TOKENS_AT_ONCE, len):
-            layers = self.embedder.encode(some) if self.embedder else None
+            layers = None
+            if self.embedder:
+                layers = SentenceLayers([*self.embedder.stream(some)])
             rows = self.classifier.probabilities(some, layers=layers)
             results += [self._result(row.tolist()) for row in rows]
         return [self._with_text(*pair) for pair in zip(texts, results)]

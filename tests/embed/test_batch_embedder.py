@@ -62,6 +62,7 @@ def test_a_sentence_has_one_vector(pooled, layers):
     np.testing.assert_allclose(found, wanted, rtol=2e-3)
 
 
+@pytest.mark.filterwarnings("ignore:A token holds a space")
 def test_lists_of_tokens_are_not_split(pooled):
     tokens = pa.table({"text": [["New York", "."]]})
     text = pa.table({"text": ["New York ."]})

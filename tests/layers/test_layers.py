@@ -71,6 +71,8 @@ ROWS = {
     "ScalarMix": (partial(layers.ScalarMix, **LEARNED), STACK),
     "ScalarMix_one_layer": (partial(layers.ScalarMix, -1), STACK),
     "WordSoftmax": (partial(layers.WordSoftmax, 11), FEATURES),
+    "MeanPooling": (layers.MeanPooling, FEATURES),
+    "MaxPooling": (layers.MaxPooling, FEATURES),
     "BidirectionalLanguageModel": (
         partial(BidirectionalLanguageModel, CONFIG, vocabulary_size=11),
         IDS,
@@ -209,7 +211,8 @@ def test_the_mask_is_passed_on(row):
         inputs._keras_mask = MASK
     elif getattr(row.layer, "keep_sentence_boundaries", False):
         mask = tf.sequence_mask(LENGTHS + 2)
-    if getattr(row.layer, "layer_choice", None) == "all":
+    pools = isinstance(row.layer, (layers.MeanPooling, layers.MaxPooling))
+    if pools or getattr(row.layer, "layer_choice", None) == "all":
         mask = None
     for output in tf.nest.flatten(row.layer(inputs)):
         np.testing.assert_array_equal(getattr(output, "_keras_mask", None), mask)

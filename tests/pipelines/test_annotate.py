@@ -47,7 +47,7 @@ def test_conllu_has_tags_entities_and_roles(text, head, tmp_path):
 
 def test_json_lines_have_the_results_of_each_line(text, head, tmp_path):
     output = tmp_path / "o.jsonl"
-    names = [str(head("pos")), str(head("sentiment")), str(head("coref"))]
+    names = [str(head(kind)) for kind in ("pos", "sentiment", "emotions")]
     assert annotate([text, output, "--with", *names]) == 0
     lines = [json.loads(line) for line in output.read_text().splitlines()]
     assert [line["text"] for line in lines] == TEXT.split("\n")[:-1]

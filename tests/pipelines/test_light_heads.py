@@ -7,7 +7,11 @@ from elmo_keras import Embedder
 from elmo_keras.pipelines.arithmetic import Crf, Quantized
 from elmo_keras.pipelines.head_files import read_head
 from elmo_keras.pipelines.keras_heads import KerasClassifier, KerasTagger
-from elmo_keras.pipelines.light_heads import LightClassifier, LightTagger
+from elmo_keras.pipelines.light_heads import (
+    LightClassifier,
+    LightTagger,
+    SentenceLayers,
+)
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
 from elmo_keras.tasks.tag.tag_spans import tag_probabilities
 from tests.support.heads import SPANS, make_head, task_model
@@ -18,7 +22,7 @@ ATOL = 0.05  # of probabilities, by weights and products in int8
 
 @pytest.fixture(scope="module")
 def layers(model_directory):
-    return Embedder(model_directory, layers="all").encode(SENTENCES)
+    return SentenceLayers(Embedder(model_directory, layers="all").encode(SENTENCES))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ def test_a_classifier_gives_the_probabilities_of_its_task_model(
     light = LightClassifier(read_head(folder))
     actual = light.probabilities(SENTENCES, layers)
     np.testing.assert_allclose(actual, expected, atol=ATOL)
-    (empty,) = light.probabilities([[]], [layers[0][:, :0]])
+    (empty,) = light.probabilities([[]], SentenceLayers([layers.arrays[0][:, :0]]))
     assert np.isfinite(empty).all()
 
 
@@ -81,12 +85,12 @@ def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(head, model_direct
     sentences = [list(rng.choice(words, n)) for n in rng.integers(1, 30, 200)]
     layers = Embedder(model_directory, layers="all").encode(sentences)
     tagger = LightTagger(read_head(head("ner")))
-    together = tagger.tag(sentences, layers)
-    pairs = zip(sentences, layers)
-    assert together == [tagger.tag([s], [x])[0] for s, x in pairs]
+    together = tagger.tag(sentences, SentenceLayers(layers))
+    pairs = [([s], SentenceLayers([x])) for s, x in zip(sentences, layers)]
+    assert together == [tagger.tag(*pair)[0] for pair in pairs]
     classifier = LightClassifier(read_head(head("sentiment")))
-    together = classifier.probabilities(sentences, layers)
-    alone = [classifier.probabilities([s], [x])[0] for s, x in zip(sentences, layers)]
+    together = classifier.probabilities(sentences, SentenceLayers(layers))
+    alone = [classifier.probabilities(*pair)[0] for pair in pairs]
     np.testing.assert_array_equal(together, alone)
 
 

@@ -63,6 +63,7 @@ def test_a_head_is_made_with_its_card_and_not_again(small, tmp_path, capsys):
         module.make(small, output, ("en-nope",))
 
 
+@pytest.mark.slow  # two models are trained
 def test_roles_get_a_head_that_finds_predicates(small, tmp_path):
     module.make(small, tmp_path, ("en-srl",))
     assert isinstance(pipeline(tmp_path / "en-srl")("Ann saw him leave."), list)
