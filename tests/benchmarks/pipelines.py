@@ -35,7 +35,7 @@ def main(
             with runner.worker(*command) as system:
                 system.ask("tag", sentences=SENTENCE)
                 times.append(time.time() - start)
-                system.ask("run", path=str(text))
+                system.ask("tag_file", path=str(text))
                 memory[name] = 1000 * system.peak_memory()
         first[name] = times
     with runner.started({n: runner.worker(*c) for n, c in names.items()}) as systems:
@@ -46,7 +46,7 @@ def main(
         }
         found = runner.in_turns(
             asked,
-            lambda system, _: system[0].ask("run", path=str(text), **system[1]),
+            lambda system, _: system[0].ask("tag_file", path=str(text), **system[1]),
             rounds=rounds,
             warm_up=1,
         )

@@ -13,7 +13,7 @@ imported = time.time()
 pipelines = [pipeline(name) for name in sys.argv[1:]]
 
 
-def run(path: str) -> dict:
+def tag_file(path: str) -> dict:
     """Tags the lines of a file, without words that earlier runs know already."""
     for embedder in {one.embedder for one in pipelines}:
         embedder._words = embedder.new_words()
@@ -22,9 +22,7 @@ def run(path: str) -> dict:
     start, n_tokens = time.perf_counter(), 0
     for some in chunks(lines, 2**16, len):
         texts = [read_text(0, line) for line in some]
-        for one, found in zip(pipelines, analyze(pipelines, texts)):
-            for text, analyses in zip(texts, found):
-                one.result(text, analyses)
+        analyze(pipelines, texts)
         n_tokens += sum(len(s) for text in texts for s in text.sentences)
     return {"tokens": n_tokens, "seconds": time.perf_counter() - start}
 
@@ -42,5 +40,6 @@ def tag(sentences: list[list[str]]) -> list:
 
 
 protocol.answer_requests(
-    protocol.hello("ai-edge-litert", imported=imported), {"run": run, "tag": tag}
+    protocol.hello("ai-edge-litert", imported=imported),
+    {"tag_file": tag_file, "tag": tag},
 )

@@ -79,6 +79,20 @@ def requests(
     return {"run": run, "save": save}
 
 
+def feature_requests(
+    features: Callable[[Sentences], list[np.ndarray]],
+) -> dict[str, Callable[..., Any]]:
+    """Requests for the vectors `(tokens, dim)` of each sentence: timed, or saved as float16."""
+
+    def run(sentences):
+        return timed(sentences, lambda: features(sentences) and None)
+
+    def save(sentences, path):
+        np.save(path, np.concatenate(features(sentences)).astype(np.float16))
+
+    return {"run": run, "save": save}
+
+
 def result(found: Any) -> float | None:
     """A loss; None for vectors, once they are in NumPy."""
     if isinstance(found, float | None):

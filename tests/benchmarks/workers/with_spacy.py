@@ -1,7 +1,9 @@
 """spaCy's small English model: parts of speech and entities of texts."""
 
 import time
+from pathlib import Path
 
+import numpy as np
 import protocol
 
 imported = time.time()
@@ -12,7 +14,7 @@ TYPES = {"PERSON": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"
 nlp = package.load(exclude=["parser", "lemmatizer", "senter"])
 
 
-def run(path: str, processes: int = 1) -> dict:
+def tag_file(path: str, processes: int = 1) -> dict:
     """Tags the lines of a file."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
@@ -35,6 +37,14 @@ def tag(sentences: list[list[str]]) -> list:
     return answers
 
 
-protocol.answer_requests(
-    protocol.hello("spacy", imported=imported), {"run": run, "tag": tag}
-)
+def features(sentences: list[list[str]]) -> list[np.ndarray]:
+    docs = (Doc(nlp.vocab, words=tokens) for tokens in sentences)
+    with nlp.select_pipes(enable="tok2vec"):
+        return [doc.tensor for doc in nlp.pipe(docs, batch_size=256)]
+
+
+hello = protocol.hello("spacy", imported=imported)
+files = [file for file in Path(package.__file__).parent.rglob("*") if file.is_file()]
+hello["megabytes"] = sum(file.stat().st_size for file in files) / 1e6
+requests = {"tag": tag, "tag_file": tag_file}
+protocol.answer_requests(hello, requests | protocol.feature_requests(features))

@@ -1,0 +1,122 @@
+"""Compares `en` with what else gives vectors of words today: frozen features of single words.
+
+    python -m tests.benchmarks.today --data FOLDER
+
+FOLDER holds the corpora. word2vec (skip-grams, 256 dimensions, one epoch) learns from the
+text that `en` learned from, unless --word2vec names other files. A logistic regression
+learns entities of Wikigold and parts of speech of EWT from few and from many sentences;
+systems take turns at 512 sentences of Wikipedia.
+"""
+
+import random
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from elmo_keras.pipelines.make import WIKIGOLD
+from elmo_keras.tasks.tag.entities import count_spans, entities, span_scores
+from elmo_keras.tasks.tag.tagged_text import read_conll, read_conllu
+from tests.benchmarks import runner
+
+TEXTS = (
+    "en_wiki/train.txt en_simplewiki/train.txt.gz en_wiki_articles/train.txt.gz "
+    "en_textbooks/train.txt.gz en_government/train.txt.gz en_docs/train.txt.gz "
+    "en_parliament/train.txt.gz en_books/train.txt.gz en_books_more/train.txt.gz"
+).split()
+N_HELD_OUT = 336  # sentences of Wikigold
+FEW, MANY = {"ner": 136, "pos": 100}, {"ner": 1360, "pos": 2000}
+
+
+def main(
+    *,
+    data: Path,
+    word2vec: Sequence[Path] = (),
+    rounds: runner.Count = 5,
+) -> None:
+    texts = word2vec or [data / name for name in TEXTS]
+    commands = {
+        "`en` in int8": ("our_features",),
+        "word2vec of the same text": ("with_word2vec", *texts),
+        "all-MiniLM-L6-v2": ("with_minilm",),
+        "spaCy's en_core_web_sm": ("with_spacy",),
+    }
+    sentences = runner.read(data / "en_wiki/valid.txt")[:512]
+    first = {name: [] for name in commands}
+    for name, command in commands.items():
+        for _ in range(1 if "word2vec" in name else rounds):
+            start = time.time()
+            with runner.worker(*command) as system:
+                system.ask("run", sentences=sentences[:1])
+                first[name].append(time.time() - start)
+    with runner.started({n: runner.worker(*c) for n, c in commands.items()}) as systems:
+        found = runner.in_turns(
+            systems,
+            lambda system, _: system.ask("run", sentences=sentences),
+            rounds=rounds,
+            warm_up=1,
+        )
+        names = "entities, F1, 136 / 1,360", "parts of speech, 100 / 2,000"
+        speed = runner.speeds(found)
+        runner.head("", "MB", "first vectors, s", runner.RATE, *names)
+        for name, system in systems.items():
+            scores = probe(system, data)
+            start = runner.spread(first[name], 2) if "word2vec" not in name else "–"
+            size = f"{system.hello['megabytes']:.0f}"
+            runner.row(name, size, start, runner.spread(speed[name]), *scores)
+
+
+def probe(system: runner.Worker, data: Path) -> list[str]:
+    """F1 of entities and accuracy of parts of speech by a logistic regression."""
+    gold = read_conll(data / WIKIGOLD)
+    random.Random(1).shuffle(gold)
+    tagged = [
+        read_conllu(data / f"en_ewt/en_ewt-ud-{part}.conllu")
+        for part in ("train", "dev")
+    ]
+    n = MANY["ner"]
+    sets = {
+        "ner": (gold[:n], gold[n : n + N_HELD_OUT]),
+        "pos": (tagged[0][: MANY["pos"]], tagged[1]),
+    }
+    cells = []
+    for task, parts in sets.items():
+        train, test = (features(system, part) for part in parts)
+        scores = [score(task, size[task], train, test, *parts) for size in (FEW, MANY)]
+        cells.append(" / ".join(f"{100 * value:.1f}" for value in scores))
+    return cells
+
+
+def features(system: runner.Worker, examples: list[dict]) -> list[np.ndarray]:
+    """The vectors of each sentence's words."""
+    tokens = [example["tokens"] for example in examples]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "features.npy"
+        system.ask("save", sentences=tokens, path=str(path))
+        vectors = np.load(path).astype(np.float32)
+    return np.split(vectors, np.cumsum([len(sentence) for sentence in tokens])[:-1])
+
+
+def score(task, size, train, test, train_examples, test_examples) -> float:
+    """F1 of entities, or the accuracy."""
+    x = np.concatenate(train[:size])
+    y = [tag for example in train_examples[:size] for tag in example["tags"]]
+    scaler = StandardScaler().fit(x)
+    model = LogisticRegression(C=0.01, max_iter=300).fit(scaler.transform(x), y)
+    predicted = model.predict(scaler.transform(np.concatenate(test)))
+    ends = np.cumsum([len(x) for x in test])[:-1]
+    rows = [row.tolist() for row in np.split(predicted, ends)]
+    gold = [example["tags"] for example in test_examples]
+    if task == "pos":
+        pairs = [pair for row in zip(gold, rows) for pair in zip(*row)]
+        return sum(a == b for a, b in pairs) / len(pairs)
+    counts = [count_spans(entities(a), entities(b)) for a, b in zip(gold, rows)]
+    return span_scores(*(sum(column) for column in zip(*counts)))["F1"]
+
+
+if __name__ == "__main__":
+    runner.run(main)
