@@ -32,6 +32,17 @@ def test_pages_name_files_and_headings_that_exist(page):
         assert (ROOT / path).exists(), path
 
 
+@pytest.mark.parametrize("page", ["explanation/elmo-in-15-minutes", "ko/elmo-15"])
+def test_code_that_a_chapter_quotes_is_in_the_package(page):
+    text = (ROOT / f"docs/pages/{page}.md").read_text(encoding="utf-8")
+    files = (ROOT / "elmo_keras").rglob("*.py")
+    code = "".join("".join(file.read_text("utf-8").split()) for file in files)
+    lines = "".join(re.findall(r"```py\n(.*?)```", text, re.S)).splitlines()
+    assert len(lines) > 5
+    for line in lines:
+        assert "".join(line.partition("  # ")[0].split()) in code
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_warnings(tmp_path):
     """Links, anchors, docstrings, and a place in the navigation for each page."""
