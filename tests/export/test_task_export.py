@@ -249,6 +249,7 @@ def test_a_model_without_answers_in_a_graph_is_refused_in_one_line(tmp_path, cap
     assert error.count("\n") == 1 and not list((tmp_path / "out").glob("*"))
 
 
+@pytest.mark.slow
 def test_a_head_is_exported_with_its_language_model(model_directory, tmp_path):
     head = make_head("ner", model_directory, tmp_path)
     assert command("export")([head, tmp_path / "out", "--no-warmup"]) == 0

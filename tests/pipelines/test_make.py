@@ -9,6 +9,8 @@ from elmo_keras import pipeline
 from elmo_keras.pipelines import make as module
 from elmo_keras.tasks.tag.tagged_text import read_conll
 
+pytestmark = pytest.mark.slow  # models are trained
+
 CONLLU = "\n".join(
     f"{i}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_"
     for i, (word, tag) in enumerate([("The", "DET"), ("bank", "NOUN")], 1)
@@ -63,7 +65,6 @@ def test_a_head_is_made_with_its_card_and_not_again(small, tmp_path, capsys):
         module.make(small, output, ("en-nope",))
 
 
-@pytest.mark.slow  # two models are trained
 def test_roles_get_a_head_that_finds_predicates(small, tmp_path):
     module.make(small, tmp_path, ("en-srl",))
     assert isinstance(pipeline(tmp_path / "en-srl")("Ann saw him leave."), list)

@@ -180,6 +180,7 @@ def hang_up_on_rest(port):
         connection.sendall(b"" if time.time_ns() % 2 else content)
 
 
+@pytest.mark.slow  # a model is exported
 def test_a_name_of_the_package_is_exported_once_and_served(
     model_directory, tmp_path, monkeypatch, capsys
 ):
