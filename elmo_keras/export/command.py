@@ -150,7 +150,7 @@ def export(
     head = find_head(source) if not is_keras_model and is_head(source) else None
     choices.refuse(UNUSED[format], f"--format {format}")
     if head is not None:
-        choices.refuse([*OF_MIX, *OF_TRAINING], f"{model}, which has its own")
+        choices.refuse([*OF_MIX, *OF_TRAINING, "layer"], f"{model}, a head")
     elif is_keras_model:
         what = "a .keras MODEL, whose layer has its own"
         choices.refuse([*OF_MIX, *OF_TRAINING], what)
