@@ -1,5 +1,6 @@
 """All layers of many sentences, in a file for all epochs."""
 
+import functools
 import math
 import os
 import tempfile
@@ -13,7 +14,11 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.text.length_batches import length_batches, padded_arrays
+from elmo_keras.text.length_batches import (
+    length_batches,
+    padded_arrays,
+    shuffled_batches,
+)
 from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
 
 SORTED_TOGETHER = 32  # batches of random sentences whose lengths become similar
@@ -166,13 +171,12 @@ def precompute_layers(
         return layers, padded_arrays([targets[i] for i in rows], -1)
 
     def epoch():
-        order = np.arange(len(tokens))
-        if not shuffle:
-            batches = [order[i : i + batch_size] for i in order[::batch_size]]
-        else:
-            order = rng.permutation(order)
-            batches = _similar(order, lengths, batch_size)
-            batches = [batches[i] for i in rng.permutation(len(batches))]
+        rows = np.arange(len(tokens))
+        batches = [rows[i : i + batch_size] for i in rows[::batch_size]]
+        if shuffle:
+            cut = functools.partial(length_batches, max_sentences=batch_size)
+            at_once = SORTED_TOGETHER * batch_size
+            batches = shuffled_batches(lengths, rng, at_once, cut)
         return map(batch, batches)
 
     dim = cache([tokens[0]]).shape
@@ -184,16 +188,6 @@ def precompute_layers(
     n_batches = -(-len(tokens) // batch_size)
     counted = tf.data.experimental.assert_cardinality(n_batches)
     return dataset.apply(counted).prefetch(2)
-
-
-def _similar(order, lengths, batch_size):
-    """Batches of sentences of similar length, among as many as are sorted together."""
-    at_once = SORTED_TOGETHER * batch_size
-    return [
-        some[batch]
-        for some in (order[i : i + at_once] for i in range(0, len(order), at_once))
-        for batch in length_batches(lengths[some], max_sentences=batch_size)
-    ]
 
 
 def _read_dataset(dataset, labels) -> tuple[Any, Any]:

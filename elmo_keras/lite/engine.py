@@ -159,9 +159,8 @@ class _Direction:
         for first in range(0, len(order), self._lstm.max_rows):
             batch = order[first : first + self._lstm.max_rows]
             n_tokens, starts = lengths[batch], all_starts[batch]
-            counts = (
-                n_tokens + 1 + kept
-            )  # a boundary, the tokens, and the other if kept
+            # A boundary, the tokens, and the other boundary if it is kept.
+            counts = n_tokens + 1 + kept
             time = np.arange(counts[0])[:, None]
             position = n_tokens + 1 - time if self._reverse else time
             # Where each step's tokens lie in x, and where their outputs go.

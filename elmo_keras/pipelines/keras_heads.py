@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras.pipelines.light_heads import Tags
 from elmo_keras.tasks.layers.task_model import LabelModel, TaskModel
@@ -27,38 +26,23 @@ def answers_to(model: TaskModel, texts: Sequence[Sequence[Sequence[str]]]) -> li
             field: padded_tokens([column[i] for i in rows])
             for field, column in zip(model.text_fields, texts)
         }
-        _fill(answers, rows, model.answers(inputs))
+        batch = {n: np.asarray(x) for n, x in model.answers(inputs).items()}
+        for row, i in enumerate(rows):
+            answers[i] = {name: array[row] for name, array in batch.items()}
     return answers
 
 
-def _fill(answers, rows, batch):
-    arrays = {name: np.asarray(value) for name, value in batch.items()}
-    for row, i in enumerate(rows):
-        answers[i] = {name: array[row] for name, array in arrays.items()}
-
-
 class KerasTagger:
-    """A `Tagger`, with the methods of a `LightTagger`."""
+    """A `Tagger` that tags as a `LightTagger` does, without predicates."""
 
     def __init__(self, model: Tagger):
         self.tags, self._model = list(model.tags), model
 
     def tag(
-        self,
-        sentences: Sequence[Sequence[str]],
-        layers: None = None,
-        predicates: Sequence[int] | None = None,
+        self, sentences: Sequence[Sequence[str]], layers: None = None
     ) -> list[Tags]:
-        answers: list[Any] = [None] * len(sentences)
-        lengths = [len(sentence) for sentence in sentences]
-        for rows in length_batches(lengths, max_tokens=MAX_POSITIONS, max_sentences=64):
-            tokens = padded_tokens([sentences[i] for i in rows])
-            inputs = {"tokens": tokens}
-            if predicates is not None:
-                marked = [predicates[i] for i in rows]
-                inputs["predicate"] = tf.one_hot(marked, tokens.shape[1], dtype="int32")
-            _fill(answers, rows, self._model.answers(inputs))
-        return [_tags(answer, n) for answer, n in zip(answers, lengths)]
+        answers = answers_to(self._model, [sentences])
+        return [_tags(x, len(tokens)) for x, tokens in zip(answers, sentences)]
 
 
 def _tags(answer, n_tokens):
@@ -73,13 +57,13 @@ def _tags(answer, n_tokens):
 
 
 class KerasClassifier:
-    """A model of labels, of one text or of two."""
+    """A model of labels that classifies as a `LightClassifier` does."""
 
     def __init__(self, model: LabelModel):
         self.labels, self.multi_label = list(model.labels), model.multi_label
         self._model = model
 
     def probabilities(
-        self, *texts: Sequence[Sequence[str]], layers: None = None
+        self, texts: Sequence[Sequence[str]], layers: None = None
     ) -> np.ndarray:
-        return np.array([answer["scores"] for answer in answers_to(self._model, texts)])
+        return np.array([x["scores"] for x in answers_to(self._model, [texts])])

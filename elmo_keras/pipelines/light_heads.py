@@ -15,7 +15,7 @@ from elmo_keras.pipelines.arithmetic import (
     softmax,
 )
 from elmo_keras.pipelines.head_files import HeadFile
-from elmo_keras.tasks.tag.entities import entities, marks_spans
+from elmo_keras.tasks.tag.entities import constraints, entities, marks_spans
 
 FORBIDDEN = -1e6  # which no score outweighs, as in `LinearChainCRF`
 
@@ -52,11 +52,6 @@ class _TokenVectors:
 
     def __init__(self, head: HeadFile, prefix: str):
         config, arrays = head.config["token_vectors"]["config"], head.arrays
-        if config["character_dim"]:
-            raise ValueError(
-                "A head without TensorFlow has no characters. Train it with "
-                "--character-dim 0."
-            )
         self._ids = {word: i for i, word in enumerate(config["words"], 1)}
         self._words = arrays.get(f"{prefix}/word_vectors/vars/0")
         elmo = config["elmo"]["config"]
@@ -101,15 +96,9 @@ class LightTagger:
         self._predicates = arrays.get("layers/embedding/vars/0", none)
         self._crf = None
         if config["crf"]:
-            # As `tasks.tag.crf.constraints`, which imports TensorFlow.
-            allowed = [[_may_follow(t, p) for t in self.tags] for p in self.tags]
-            first = [_may_follow(tag, None) for tag in self.tags]
-            transitions, start, end = (arrays[f"crf/vars/{i}"] for i in range(3))
-            self._crf = Crf(
-                np.where(allowed, transitions, transitions + np.float32(FORBIDDEN)),
-                np.where(first, start, start + np.float32(FORBIDDEN)),
-                end,
-            )
+            penalties = np.where(constraints(self.tags), 0, FORBIDDEN).astype("float32")
+            transitions, first, last = (arrays[f"crf/vars/{i}"] for i in range(3))
+            self._crf = Crf(transitions + penalties[:-1], first + penalties[-1], last)
 
     def tag(
         self,
@@ -211,7 +200,3 @@ def _read_dense(arrays, prefix):
 
 def _dense(x, kernel, bias):
     return kernel(x) + bias
-
-
-def _may_follow(tag, previous):
-    return not tag.startswith("I-") or previous in (f"B-{tag[2:]}", tag)

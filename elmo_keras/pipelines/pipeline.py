@@ -18,6 +18,7 @@ from elmo_keras.pipelines.light_heads import (
     SentenceLayers,
 )
 from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
+from elmo_keras.tasks.layers import THRESHOLD
 from elmo_keras.tasks.tag.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import ahead, chunks
 from elmo_keras.text.sentences import Sentence, has_items, plain
@@ -25,11 +26,9 @@ from elmo_keras.util.command import import_tensorflow, shortened
 
 TOKENS_AT_ONCE = 2**12  # whose layers are in memory, twice
 CHARACTERS_AT_ONCE = 2**15
-MAX_TOKENS = {
-    "TextClassifier": 1000,
-    "CoreferenceModel": 4000,
-}  # of a text read at once
-MAX_CONTEXT = 400  # tokens of a piece of text that is asked for an answer
+# Tokens that are read at once: of a text that gets a label, of one with mentions, and of
+# the context of a question.
+MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 # What reading a damaged head raises.
 DAMAGES = KeyError, IndexError, TypeError, AttributeError, EOFError, zlib.error
@@ -206,8 +205,6 @@ class RolePipeline(Pipeline):
 class LabelPipeline(Pipeline):
     """The label of a text, or a list of labels if it may have several."""
 
-    threshold = 0.3  # as `tasks.layers.task_model.THRESHOLD`
-
     def __init__(self, name, classifier, embedder=None, label_names=None, **options):
         super().__init__(name, **options)
         self.classifier, self.embedder = classifier, embedder
@@ -216,7 +213,7 @@ class LabelPipeline(Pipeline):
     def results(self, texts):
         self.check_script(texts)
         sentences = [join(text.sentences) for text in texts]
-        longest = MAX_TOKENS["TextClassifier"]
+        longest = MAX_LABELLED
         if any(len(sentence) > longest for sentence in sentences):
             warnings.warn(
                 f"{self.name} reads the first {longest:,} tokens of a text.",
@@ -235,7 +232,7 @@ class LabelPipeline(Pipeline):
         """The predicted labels and their probabilities, the most likely first."""
         pairs = sorted(zip(probabilities, self.classifier.labels), reverse=True)
         if self.classifier.multi_label:
-            return [(p, label) for p, label in pairs if p >= self.threshold]
+            return [(p, label) for p, label in pairs if p >= THRESHOLD]
         return pairs[:1]
 
     def _with_text(self, text, labels):
@@ -265,11 +262,11 @@ class CoreferencePipeline(Pipeline):
         return [self._clusters(text) for text in texts]
 
     def _clusters(self, text):
-        parts = list(chunks(text.sentences, MAX_TOKENS["CoreferenceModel"], len))
+        parts = list(chunks(text.sentences, MAX_LINKED, len))
         if len(parts) > 1:
             warnings.warn(
                 f"{self.name} links mentions within parts of about "
-                f"{MAX_TOKENS['CoreferenceModel']:,} tokens.",
+                f"{MAX_LINKED:,} tokens.",
                 stacklevel=4,
             )
         spans, clusters, before = join(text.spans), [], 0

@@ -8,7 +8,11 @@ import tensorflow as tf
 
 from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.tasks.layers.task_model import open_shapes
-from elmo_keras.text.length_batches import length_batches, padded_arrays
+from elmo_keras.text.length_batches import (
+    length_batches,
+    padded_arrays,
+    shuffled_batches,
+)
 from elmo_keras.text.token_batches import string_tensor
 
 BATCHES_SORTED_TOGETHER = 32
@@ -52,7 +56,12 @@ class Batches:
 
     def shuffled(self, seed: int, epoch: int) -> tf.data.Dataset:
         """The `(inputs, labels)` of an epoch, in the order of this seed and epoch."""
-        batches = self._shuffled(np.random.default_rng([seed, epoch]))
+        batches = shuffled_batches(
+            self._lengths,
+            np.random.default_rng([seed, epoch]),
+            BATCHES_SORTED_TOGETHER * self.batch_size,
+            self._cut,
+        )
         dataset = tf.data.Dataset.from_generator(
             lambda: ((self.inputs(rows), self.targets(rows)) for rows in batches),
             output_signature=self._signature(),
@@ -83,16 +92,6 @@ class Batches:
         dtype = np.float32 if labels[0].dtype.kind == "f" else np.int32
         labels = [label.astype(dtype) for label in labels]
         return tf.constant(padded_arrays(labels, PADDING))
-
-    def _shuffled(self, rng):
-        """Random batches of examples of similar length, in random order."""
-        order = rng.permutation(len(self.examples))
-        at_once = BATCHES_SORTED_TOGETHER * self.batch_size
-        batches = []
-        for first in range(0, len(order), at_once):
-            some = order[first : first + at_once]
-            batches.extend(some[batch] for batch in self._cut(self._lengths[some]))
-        return [batches[i] for i in rng.permutation(len(batches))]
 
     def _cut(self, lengths):
         return length_batches(

@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,23 @@ def length_batches(
             batches.append([])
         batches[-1].append(i)
     return batches
+
+
+def shuffled_batches(
+    lengths: np.ndarray,
+    rng: np.random.Generator,
+    at_once: int,
+    cut: Callable[[Any], list[list[int]]],
+) -> list[Any]:
+    """Random batches of indices of similar lengths, in random order.
+
+    `cut` makes batches of the lengths of `at_once` random sentences, as `length_batches`.
+    """
+    order, batches = rng.permutation(len(lengths)), []
+    for first in range(0, len(order), at_once):
+        some = order[first : first + at_once]
+        batches.extend(some[batch] for batch in cut(lengths[some]))
+    return [batches[i] for i in rng.permutation(len(batches))]
 
 
 def balanced_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:

@@ -8,10 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
+from elmo_keras.tasks.layers import THRESHOLD
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
-
-THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
 
 
 def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:

@@ -146,12 +146,3 @@ def _transpose(scores, mask):
 
 def _tensor(variable, dtype):
     return tf.cast(tf.convert_to_tensor(variable), dtype)
-
-
-def constraints(tags: Sequence[str]) -> list[list[bool]]:
-    """`allowed` of `LinearChainCRF`: I-X only follows B-X or I-X, and is never the first."""
-
-    def may_follow(tag, previous):
-        return not tag.startswith("I-") or previous in (f"B-{tag[2:]}", tag)
-
-    return [[may_follow(tag, previous) for tag in tags] for previous in (*tags, None)]

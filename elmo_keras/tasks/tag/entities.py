@@ -88,3 +88,12 @@ def arguments(tags: Sequence[str]) -> set[tuple]:
             pieces.append(last[continued])
         last[continued].append((begin, end))
     return {tuple(argument) for argument in pieces if argument[0] != PREDICATE}
+
+
+def constraints(tags: Sequence[str]) -> list[list[bool]]:
+    """`allowed` of `LinearChainCRF`: I-X only follows B-X or I-X, and is never the first."""
+
+    def may_follow(tag, previous):
+        return not tag.startswith("I-") or previous in (f"B-{tag[2:]}", tag)
+
+    return [[may_follow(tag, previous) for tag in tags] for previous in (*tags, None)]

@@ -9,8 +9,8 @@ from elmo_keras.argument_checks import check_names
 from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
-from elmo_keras.tasks.tag.entities import marks_spans
+from elmo_keras.tasks.tag.crf import LinearChainCRF
+from elmo_keras.tasks.tag.entities import constraints, marks_spans
 from elmo_keras.tasks.tag.tag_spans import (
     span_probabilities,
     tag_probabilities,

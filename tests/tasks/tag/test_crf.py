@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
+from elmo_keras.tasks.tag.crf import LinearChainCRF
+from elmo_keras.tasks.tag.entities import constraints
 from elmo_keras.tasks.tag.tag_spans import (
     crf_marginals,
     span_probabilities,
