@@ -12,7 +12,6 @@ from elmo_keras.util.files import only_process
 from tests.hub.conftest import STORE
 from tests.support.commands import command
 from tests.support.models import random_bilm
-from tests.support.paths import ROOT
 
 main = command("models")
 
@@ -28,11 +27,9 @@ def run(capsys):
     return run
 
 
-def test_the_reference_shows_the_listing_and_words_choose_rows(run):
+def test_words_choose_rows(run):
     status, printed, _ = run()
-    assert status == 0
-    page = ROOT / "docs/pages/reference/published-models.md"
-    assert page.read_text(encoding="utf-8").endswith(printed)
+    assert status == 0 and "| nlpl:219 " in printed
     _, printed, _ = run("list", "KOREAN", "elmoformany")
     head, rule, row = printed.splitlines()
     expected = "| nlpl:161 | Korean | | ELMoForManyLangs | | | |"
