@@ -16,7 +16,10 @@ import pytest
 from elmo_keras import Embedder, LanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
+from elmo_keras.pipelines.head_files import read_head
+from elmo_keras.pipelines.light_heads import LightTagger, SentenceLayers
 from elmo_keras.text.vocabulary import Vocabulary
+from tests.support.heads import make_head
 from tests.support.models import random_bilm
 from tests.support.paths import ROOT
 
@@ -54,6 +57,10 @@ def model(tmp_path_factory):
     return folder
 
 
+def head(model, kind):
+    return make_head(kind, model, model.parent, elmo={"layer_norm": kind == "ner"})
+
+
 @pytest.fixture(scope="module")
 def site(model, tmp_path_factory):
     """The built page."""
@@ -64,8 +71,12 @@ def site(model, tmp_path_factory):
     spec.loader.exec_module(build)
     folder = tmp_path_factory.mktemp("site")
     languages = json.loads((LIVE / "languages.json").read_text("utf-8"))
+    entry = {
+        "model": str(model),
+        "heads": [head(model, kind) for kind in ("pos", "ner")],
+    }
     try:
-        build.build(folder, {"en": languages["en"] | {"model": str(model)}})
+        build.build(folder, {"en": languages["en"] | entry})
     except subprocess.CalledProcessError as error:
         if "install" not in error.cmd:
             raise
@@ -138,6 +149,25 @@ def test_words_that_the_language_model_does_not_know_have_their_share(result, mo
     tokens = [token.encode() for token in SENTENCES[0]]
     log = language_model._logs(tokens, 1, "both")[language_model.vocabulary.unknown]
     assert abs(np.log(result["worker"]["unknown"]) - log) < 0.05
+
+
+def test_tags_are_those_of_the_heads(result, model):
+    layers = SentenceLayers(Embedder(model, layers="all").encode(SENTENCES))
+    for i, kind in enumerate(("pos", "ner")):
+        tagger = LightTagger(read_head(model.parent / kind))
+        expected = tagger.tag(SENTENCES, layers)
+        found = [answers[i]["tags"] for answers in result["worker"]["tags"]]
+        pairs = zip(found, [answer.tags for answer in expected], strict=True)
+        same = np.concatenate([np.array(a) == np.array(b) for a, b in pairs])
+        assert same.mean() > 0.9  # where tags are near to each other, rounding decides
+
+
+def test_the_page_opens_on_the_uses_of_a_word(result, model):
+    entry = json.loads((LIVE / "languages.json").read_text("utf-8"))["en"]["examples"][
+        0
+    ]
+    assert result["page"]["opening"] == len(entry["sentences"])
+    assert result["page"]["labels"] == ["labels"]
 
 
 def test_the_page_shows_the_cosines_of_a_word_that_the_keyboard_chose(result, model):

@@ -2,8 +2,9 @@
 
     python docs/live/build.py site/live en=MODEL ko=MODEL
 
-The models are what `Elmo.from_pretrained` reads. It needs the extra `litert`, Node.js
-with npm, and the network, unless npm has the packages in its cache.
+The models are what `Elmo.from_pretrained` reads. The heads `LANGUAGE-pos` and
+`LANGUAGE-ner` of the package are added if they are those of the model. It needs the extra
+`litert`, Node.js with npm, and the network, unless npm has the packages in its cache.
 """
 
 import argparse
@@ -14,15 +15,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from elmo_keras import Elmo
+from elmo_keras import Elmo, Embedder, split_words
 from elmo_keras.formats.model_directory import find_model
-from elmo_keras.formats.packed import quantise
+from elmo_keras.formats.quantise import quantise
+from elmo_keras.lite.bilstm import lstm_model
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.lite_file import read_lite
+from elmo_keras.pipelines.arithmetic import softmax
+from elmo_keras.pipelines.head_files import read_head
+from elmo_keras.pipelines.light_heads import LightTagger
+from elmo_keras.pipelines.pipeline import find_head, names
+from elmo_keras.tasks.tag.entities import marks_spans
 
 HERE = Path(__file__).parent
 PAGE = "index.html", "live.css", "live.js"
@@ -42,7 +50,11 @@ def main() -> int:
     models = dict(text.partition("=")[::2] for text in arguments.models)
     if unknown := models.keys() - languages.keys():
         parser.error(f"languages.json should have an entry for {', '.join(unknown)}.")
-    build(arguments.folder, {k: languages[k] | {"model": m} for k, m in models.items()})
+    for language, model in models.items():
+        heads = [f"{language}-{kind}" for kind in ("pos", "ner") if model == language]
+        heads = [find_head(name) for name in heads if name in names()]
+        languages[language] |= {"model": model, "heads": heads}
+    build(arguments.folder, {language: languages[language] for language in models})
     return 0
 
 
@@ -54,11 +66,16 @@ def build(folder: Path, languages: dict[str, dict]) -> None:
     runtime = add_runtime(folder)
     entries = {}
     for language, entry in languages.items():
-        sizes = add_model(folder, language, entry.pop("model"))
-        entries[language] = entry | sizes
+        model, heads = entry.pop("model"), entry.pop("heads")
+        sizes = add_model(folder, language, model) | add_taggers(
+            folder, language, heads
+        )
+        opening = compare_uses(model, **entry["examples"][0])
+        entries[language] = entry | sizes | {"opening": opening}
         first = runtime + sizes["bytes"]
         print(
-            f"{language}: first click {first:,} bytes, second {sizes['softmaxBytes']:,}"
+            f"{language}: first click {first:,} bytes, words {sizes['softmaxBytes']:,}, "
+            f"taggers {sizes['taggerBytes']:,}"
         )
         if first > FIRST_CLICK:
             raise ValueError(
@@ -123,6 +140,61 @@ def add_model(folder: Path, language: str, model: str) -> dict:
         size = write_parts(folder / name, metadata, parts)
         sizes |= {"softmaxFile": name, "softmaxBytes": size}
     return sizes
+
+
+def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
+    """Writes the taggers in folders of heads; returns what the page needs."""
+    metadata, parts = [], {}
+    for i, path in enumerate(heads):
+        head = read_head(path)
+        tagger, vectors = LightTagger(head), head.config["token_vectors"]["config"]
+        words = tagger.vectors
+        if vectors["elmo_at"] != "input" or words.layers != "mix" or not tagger.crf:
+            raise ValueError(
+                f"{path} should have a CRF, and a mix of ELMo's layers at its input."
+            )
+        ((gamma, scalars),) = words.mixes
+        values, scales = quantise(np.asarray(words.words), 0)
+        lstms = [lstm_model(*lstm, {1: (STEPS,)}) for lstm in tagger.lstms]
+        (kernel, bias), crf = tagger.scores, tagger.crf
+        arrays = {
+            "forward": lstms[0],
+            "backward": lstms[1],
+            "vectors": values,
+            "scales": scales,
+            "kernel": kernel.values * kernel.scale,
+            "bias": bias,
+            "transitions": crf.transitions,
+            "first": crf.first,
+            "last": crf.last,
+        }
+        parts |= {f"{name}{i}": array for name, array in arrays.items()}
+        metadata.append(
+            {
+                "tags": tagger.tags,
+                "words": vectors["words"],
+                "mix": (gamma * softmax(scalars)).tolist(),
+                "layer_norm": words.layer_norm,
+                "marks_spans": marks_spans(tagger.tags),
+                "units": head.config["units"],
+            }
+        )
+    if not heads:
+        return {"taggerBytes": 0}
+    name = f"{language}-taggers.bin"
+    size = write_parts(folder / name, {"taggers": metadata}, parts)
+    return {"taggerFile": name, "taggerBytes": size}
+
+
+def compare_uses(model: str, word: str, sentences: Sequence[str]) -> dict:
+    """A word's uses and the cosines of their vectors, which the page opens with."""
+    texts = [split_words(sentence) for sentence in sentences]
+    places = [[t.lower() for t in text].index(word.lower()) for text in texts]
+    embedder = Embedder(model, layers="top", arithmetic="int8")
+    vectors = embedder.encode(texts, normalize=True)
+    uses = np.array([v[place] for v, place in zip(vectors, places)])
+    cosines = (uses @ uses.T).astype(float).round(4).tolist()
+    return {"word": word, "texts": texts, "places": places, "cosines": cosines}
 
 
 def write_parts(path: Path, metadata: dict, parts: dict[str, np.ndarray]) -> int:

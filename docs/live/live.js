@@ -3,7 +3,7 @@ const MOST_SENTENCES = 20, MOST_WORDS = 60, NEAREST = 8, TOP = 10;
 const $ = id => document.getElementById(id);
 const about = await fetch("models.json").then(r => r.json()).catch(() => null);
 
-let language, names = [], sentences = [], chosen = [0, 0], layer = 0, hasWords = false;
+let language, names = [], sentences = [], chosen = [0, 0], layer = 0, hasWords = false, hasTaggers = false;
 let worker, version = 0, vectorsOf = new Map(), points = new Map();
 
 function element(tag, properties = {}, ...children) {
@@ -47,7 +47,7 @@ function ask(job, rest = {}, report = () => {}) {
 
 async function fetching(button, job, file, bytes) {
   fail("");
-  const buttons = document.querySelectorAll("#models button, #substitutes button");
+  const buttons = document.querySelectorAll("#models button, #substitutes button, #labels button");
   buttons.forEach(b => { b.disabled = true; });
   Object.assign($("bar"), {max: bytes, value: 0});
   $("progress").hidden = false;
@@ -86,11 +86,14 @@ async function load(key, button) {
   const begin = performance.now();
   if (!await fetching(button, "load", file, size)) return;
   language = key;
-  hasWords = false;
+  hasWords = hasTaggers = false;
   vectorsOf = new Map();
   showModels();
+  $("opening").hidden = true;
   $("work").hidden = false;
-  for (const id of ["text", "words", "uses", "near", "substitutes"]) $(id).lang = key;
+  $("tabs").hidden = !about.languages[key].taggerFile;
+  choosePanel("word");
+  for (const id of ["text", "words", "uses", "near", "substitutes", "labels"]) $(id).lang = key;
   $("examples").replaceChildren(...examples.map(example => {
     const button = element("button", {type: "button", lang: key}, example.word);
     button.onclick = () => take(example);
@@ -179,7 +182,7 @@ function showLayers(count) {
 
 function showWords() {
   $("words").replaceChildren(...sentences.map(({words}, s) => element("p", {},
-    element("span", {className: "number"}, String(s + 1)),
+    number(s),
     ...words.map((word, t) => {
       const button = element("button", {type: "button", tabIndex: -1}, word);
       button.onclick = () => choose(s, t);
@@ -233,13 +236,16 @@ function show() {
     element("span", {className: "value"}, use.cosines[layer].toFixed(2)), ...context(use))));
   showPlane([...uses, {s, t}].sort((a, b) => a.s - b.s || a.t - b.t));
   showSubstitutes();
+  showLabels();
 }
+
+const number = s => element("span", {className: "number"}, String(s + 1));
 
 function context({s, t}) {
   const {words} = sentences[s], first = Math.max(0, t - 3), last = t + 4;
   const before = `${first ? "… " : ""}${words.slice(first, t).join(" ")} `;
   const after = ` ${words.slice(t + 1, last).join(" ")}${last < words.length ? " …" : ""}`;
-  return [element("span", {className: "number"}, String(s + 1)), before, element("mark", {}, words[t]), after];
+  return [number(s), before, element("mark", {}, words[t]), after];
 }
 
 function table(uses) {
@@ -255,12 +261,12 @@ function table(uses) {
   return made;
 }
 
-// The two directions in which unit vectors differ most, by power iteration on their products.
-function plane(vectors) {
-  const n = vectors.length, units = vectors.map(v => v.map(x => x / Math.sqrt(dot(v, v))));
-  const mean = units[0].map((_, i) => units.reduce((sum, u) => sum + u[i], 0) / n);
-  const centred = units.map(u => u.map((x, i) => x - mean[i]));
-  const products = centred.map(a => centred.map(b => dot(a, b)));
+// The two directions in which unit vectors differ most, by power iteration on the products
+// of their differences from the mean, which follow from their cosines.
+function plane(cosines) {
+  const n = cosines.length, means = cosines.map(row => row.reduce((a, b) => a + b) / n);
+  const mean = means.reduce((a, b) => a + b) / n;
+  const products = cosines.map((row, i) => row.map((x, j) => x - means[i] - means[j] + mean));
   const total = products.reduce((sum, row, i) => sum + row[i], 0);
   const axes = [0, 1].map(() => {
     let axis = products.map((_, i) => Math.sin(i + 1)), value = 0;
@@ -288,29 +294,37 @@ function spread(places, least) {
   }
 }
 
-function showPlane(uses) {
-  if (uses.length < 3) return $("plane").replaceChildren("It takes at least three sentences with the word.");
-  const {axes, total, part} = plane(uses.map(({s, t}) => vector(s, t, layer)));
-  if (total < 1e-3) return $("plane").replaceChildren("All uses are one point: this layer sees the word alone.");
+// Draws the uses; `groups` are names of classes, and `keys` say which points move on.
+function draw({axes}, labels, groups, keys) {
   const [width, height, edge] = [320, 220, 24], ns = "http://www.w3.org/2000/svg";
   const room = [width / 2 - edge, height / 2 - edge];
   const scale = Math.min(...axes.map((axis, i) => room[i] / Math.max(1e-9, ...axis.map(Math.abs))));
-  const places = uses.map((_, i) => [width / 2 + axes[0][i] * scale, height / 2 - axes[1][i] * scale]);
+  const places = labels.map((_, i) => [width / 2 + axes[0][i] * scale, height / 2 - axes[1][i] * scale]);
   spread(places, 23);
   const svg = document.createElementNS(ns, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `Points of ${uses.length} uses, by their first two principal components. Sentences with a high cosine lie close together; the table has the numbers.`);
-  for (const [i, {s, t}] of uses.entries()) {
-    const g = document.createElementNS(ns, "g"), isChosen = s === chosen[0] && t === chosen[1];
-    const [x, y] = places[i].map(at => at.toFixed(1)), to = `translate(${x}px, ${y}px)`, key = `${s} ${t}`;
-    g.setAttribute("class", isChosen ? "chosen" : "");
-    g.style.transform = points.get(key) ?? to;
-    points.set(key, to);
-    g.innerHTML = `<circle r="11"/><text>${s + 1}</text>`;
+  svg.setAttribute("aria-label", `Points of ${labels.length} uses, by their first two principal components. Sentences with a high cosine lie close together.`);
+  for (const [i, label] of labels.entries()) {
+    const g = document.createElementNS(ns, "g");
+    const [x, y] = places[i].map(at => at.toFixed(1)), to = `translate(${x}px, ${y}px)`;
+    g.setAttribute("class", groups[i]);
+    g.style.transform = points.get(keys[i]) ?? to;
+    points.set(keys[i], to);
+    g.innerHTML = `<circle r="11"/><text>${label}</text>`;
     svg.append(g);
     requestAnimationFrame(() => { g.style.transform = to; });
   }
+  return svg;
+}
+
+function showPlane(uses) {
+  if (uses.length < 3) return $("plane").replaceChildren("It takes at least three sentences with the word.");
+  const vectors = uses.map(({s, t}) => vector(s, t, layer));
+  const found = plane(vectors.map(a => vectors.map(b => cosine(a, b)))), {total, part} = found;
+  if (total < 1e-3) return $("plane").replaceChildren("All uses are one point: this layer sees the word alone.");
+  const groups = uses.map(({s, t}) => s === chosen[0] && t === chosen[1] ? "chosen" : "");
+  const svg = draw(found, uses.map(({s}) => s + 1), groups, uses.map(({s, t}) => `${s} ${t}`));
   $("plane").replaceChildren(svg, element("p", {className: "note"},
     `The numbers are those of the sentences, moved apart where they touch. The plane holds ${Math.round(part * 100)} % of the differences in layer ${names[layer]}.`));
 }
@@ -342,7 +356,75 @@ async function showSubstitutes() {
   }
 }
 
-// The start.
+// Entities and parts of speech.
+
+function choosePanel(name) {
+  for (const id of ["word", "labels"]) {
+    $(id).hidden = id !== name;
+    $(`${id}-tab`).setAttribute("aria-selected", String(id === name));
+  }
+}
+
+for (const id of ["word", "labels"]) $(`${id}-tab`).onclick = () => { choosePanel(id); showLabels(); };
+
+async function showLabels() {
+  const {taggerFile, taggerBytes} = about.languages[language], target = $("labels");
+  if (!taggerFile || target.hidden) return;
+  if (!hasTaggers) {
+    const get = element("button", {type: "button"}, `Load the taggers (${megabytes(taggerBytes)})`);
+    get.onclick = async () => {
+      if (!await fetching(get, "loadTaggers", taggerFile, taggerBytes)) return;
+      hasTaggers = true;
+      await showLabels();
+      say("The taggers are loaded.");
+      target.focus();
+    };
+    return target.replaceChildren(get);
+  }
+  const mine = version, rows = [];
+  for (const [s, {words}] of sentences.entries()) {
+    const answers = await ask("tag", {tokens: words}).catch(error => fail(error.message));
+    if (!answers || mine !== version) return;
+    rows.push(element("p", {}, number(s), ...labelled(words, answers)));
+  }
+  target.replaceChildren(...rows);
+}
+
+// Words below their parts of speech, without punctuation's; entities in marks with their types.
+function labelled(words, answers) {
+  const parts = answers.find(answer => !answer.marksSpans)?.tags;
+  const spans = answers.find(answer => answer.marksSpans)?.tags ?? [], nodes = [];
+  let mark, type;
+  for (const [t, word] of words.entries()) {
+    const [begin, next] = (spans[t] ?? "O").split("-");
+    if (begin === "B" || next !== type) {
+      mark = next && element("mark", {}, element("b", {}, next));
+      if (mark) nodes.push(mark);
+    }
+    type = next;
+    const isShown = parts && /[\p{L}\p{N}]/u.test(word);
+    const node = isShown ? element("ruby", {}, word, element("rt", {}, parts[t])) : word;
+    if (mark) mark.lastChild.before(node, " ");
+    else nodes.push(node, " ");
+  }
+  return nodes;
+}
+
+// The start: a word's uses, computed when the page was built.
+
+function showOpening() {
+  $("opening").replaceChildren(...Object.entries(about.languages).map(([key, {name, opening}]) => {
+    const {word, texts, places, cosines} = opening, found = plane(cosines);
+    const groups = found.axes[0].map(x => x < 0 ? "chosen" : "");
+    const uses = texts.map((words, s) => element("p", {className: groups[s], lang: key}, number(s),
+      `${words.slice(0, places[s]).join(" ")} `, element("mark", {}, words[places[s]]), ` ${words.slice(places[s] + 1).join(" ")}`));
+    points = new Map();
+    return element("section", {},
+      element("h2", {}, element("span", {lang: key}, `“${word}”`), ` in ${texts.length} sentences`),
+      draw(found, texts.map((_, s) => s + 1), groups, texts.map(String)), ...uses);
+  }), element("p", {className: "note"},
+    "Each number is a sentence, at the place of the word's vector in layer 2; the two colours are the two sides of the plane. Load a model to try sentences of your own."));
+}
 
 let timer;
 $("text").oninput = () => {
@@ -357,4 +439,5 @@ if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function"
   fail("models.json could not be fetched. Reload the page.");
 } else {
   showModels();
+  showOpening();
 }

@@ -1,9 +1,9 @@
-// ELMo in a worker: words to vectors, as elmo_keras/lite/engine.py computes them, and
-// the softmax. A classic worker: the runtime calls importScripts.
+// ELMo in a worker: words to vectors, as elmo_keras/lite/engine.py computes them, the
+// softmax, and taggers. A classic worker: the runtime calls importScripts.
 import {loadAndCompile, loadLiteRt, supportsFeature, Tensor} from "@litertjs/core";
 
 const BEGIN = "<S>", END = "</S>", KNOWN_MOST = 20000;
-let runtime, model, softmax;
+let runtime, model, softmax, taggers = [];
 
 async function fetched(name, report) {
   const response = await fetch(name).catch(() => null);
@@ -40,7 +40,9 @@ async function load({file}, report) {
     runtime = true;
   }
   for (const graph of Object.values(model?.graphs ?? {})) graph.delete();
+  for (const graph of taggers.flatMap(tagger => tagger.graphs)) graph.delete();
   model = softmax = undefined;
+  taggers = [];
   const {parts, config, steps, words} = about, graphs = {};
   for (const part of ["forward", "backward", "tokens"]) {
     graphs[part] = await loadAndCompile(parts[part], {accelerator: "wasm"});
@@ -98,19 +100,18 @@ async function wordVectors(words) {
 }
 
 // Outputs (steps, dim) of each layer of one direction. The state stays in WebAssembly.
-async function outputs(direction, vectors) {
-  const {config, steps, graphs} = model, {projection_dim: dim, units, n_layers} = config;
-  const layers = Array.from({length: n_layers}, () => []), state = {};
-  for (let i = 0; i < n_layers; i++) {
+async function outputs(graph, vectors, {steps, layers: n, dim, units}) {
+  const layers = Array.from({length: n}, () => []), state = {}, width = vectors[0].length;
+  for (let i = 0; i < n; i++) {
     state[`h${i}`] = new Tensor(new Float32Array(dim), [dim]);
     state[`c${i}`] = new Tensor(new Float32Array(units), [units]);
   }
   for (let first = 0; first < vectors.length; first += steps) {
-    const x = new Float32Array(steps * dim), some = vectors.slice(first, first + steps);
-    some.forEach((vector, step) => x.set(vector, step * dim));
-    const result = await run(direction ? graphs.backward : graphs.forward, `r1_${steps}`, {x}, state);
+    const x = new Float32Array(steps * width), some = vectors.slice(first, first + steps);
+    some.forEach((vector, step) => x.set(vector, step * width));
+    const result = await run(graph, `r1_${steps}`, {x}, state);
     for (const tensor of Object.values(state)) tensor.delete();
-    for (let i = 0; i < n_layers; i++) {
+    for (let i = 0; i < n; i++) {
       [state[`h${i}`], state[`c${i}`]] = [result[`H${i}`], result[`C${i}`]];
       const y = taken(result[`y${i}`]);
       some.forEach((_, step) => layers[i].push(y.subarray(step * dim, (step + 1) * dim)));
@@ -120,15 +121,20 @@ async function outputs(direction, vectors) {
   return layers;
 }
 
-async function directions(tokens) {
+async function directions([forward, backward], x, sizes) {
+  const ahead = await outputs(forward, x, sizes), back = await outputs(backward, x.toReversed(), sizes);
+  return {x, forward: ahead, backward: back.map(layer => layer.toReversed())};
+}
+
+async function languageModel(tokens) {
+  const {steps, graphs, config: {projection_dim: dim, units, n_layers: layers}} = model;
   const x = await wordVectors([BEGIN, ...tokens, END]);
-  const forward = await outputs(0, x), backward = await outputs(1, x.toReversed());
-  return {x, forward, backward: backward.map(layer => layer.toReversed())};
+  return directions([graphs.forward, graphs.backward], x, {steps, layers, dim, units});
 }
 
 // Vectors (layers + 1, tokens, 2 dim): each layer, and at the end their mean.
 async function encode({tokens}) {
-  const {x, forward, backward} = await directions(tokens);
+  const {x, forward, backward} = await languageModel(tokens);
   const n = model.config.n_layers + 1, dim = model.config.projection_dim;
   const size = tokens.length * 2 * dim, vectors = new Float32Array((n + 1) * size);
   [[x, x], ...forward.map((layer, i) => [layer, backward[i]])].forEach((halves, layer) =>
@@ -162,7 +168,7 @@ function normalised(logits) {
 
 // The likeliest words by the tokens before times those after: LanguageModel.substitutes.
 async function substitutes({tokens, position, top}) {
-  const {forward, backward} = await directions(tokens);
+  const {forward, backward} = await languageModel(tokens);
   const ahead = logProbabilities(forward.at(-1)[position]);
   const back = logProbabilities(backward.at(-1)[position + 2]);
   const both = normalised(ahead.map((x, i) => x + back[i]));
@@ -174,7 +180,75 @@ async function substitutes({tokens, position, top}) {
   return {words, unknown: Math.exp(both[unknown])};
 }
 
-const jobs = {load, encode, loadWords, substitutes};
+// Taggers: elmo_keras/pipelines/light_heads.py, with the best tags only.
+async function loadTaggers({file}, report) {
+  const {taggers: found, parts} = unpacked(await fetched(file, report)), made = [];
+  for (const [i, tagger] of found.entries()) {
+    const part = name => parts[`${name}${i}`], graphs = [];
+    for (const name of ["forward", "backward"]) {
+      graphs.push(await loadAndCompile(part(name), {accelerator: "wasm"}));
+    }
+    const ids = new Map(tagger.words.map((word, row) => [word, row + 1]));
+    const arrays = ["scales", "kernel", "bias", "transitions", "first", "last"].map(name => [name, floats(part(name))]);
+    made.push({...tagger, ...Object.fromEntries(arrays), graphs, ids, vectors: new Int8Array(part("vectors").buffer)});
+  }
+  taggers = made;
+}
+
+// The mix of a token's layers.
+function mixed(layers, t, {mix, layer_norm: isNormal}) {
+  const width = 2 * model.config.projection_dim, y = new Float32Array(width);
+  const size = layers.length / (mix.length + 1); // the last one is the mean of the layers
+  mix.forEach((weight, layer) => {
+    let x = layers.subarray(layer * size + t * width, layer * size + (t + 1) * width);
+    if (isNormal) {
+      const mean = x.reduce((a, b) => a + b) / width;
+      x = x.map(value => value - mean);
+      const deviation = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0) / width + 1e-12);
+      x = x.map(value => value / deviation);
+    }
+    x.forEach((value, i) => { y[i] += weight * value; });
+  });
+  return y;
+}
+
+// The tags of a sentence by each tagger.
+async function tag({tokens}) {
+  const layers = await encode({tokens}), answers = [];
+  for (const tagger of taggers) {
+    const {ids, vectors, scales, kernel, bias, tags, graphs, units} = tagger, n = tags.length;
+    const x = tokens.map((token, t) => {
+      const row = (ids.get(token.toLowerCase()) ?? 0) * scales.length;
+      return Float32Array.of(...scales.map((scale, i) => vectors[row + i] * scale), ...mixed(layers, t, tagger));
+    });
+    const sizes = {steps: model.steps, layers: 1, dim: units, units};
+    const {forward: [ahead], backward: [back]} = await directions(graphs, x, sizes);
+    const scores = tokens.map((_, t) => {
+      const y = [...ahead[t], ...back[t]];
+      return tags.map((_, k) => y.reduce((sum, value, i) => sum + value * kernel[i * n + k], bias[k]));
+    });
+    answers.push({marksSpans: tagger.marks_spans, tags: bestPath(scores, tagger).map(k => tags[k])});
+  }
+  return answers;
+}
+
+// Viterbi's algorithm.
+function bestPath(scores, {transitions, first, last}) {
+  const n = first.length, pointers = [];
+  let ends = scores[0].map((x, k) => x + first[k]);
+  for (const row of scores.slice(1)) {
+    const before = row.map((_, k) => best(ends.map((x, j) => x + transitions[j * n + k])));
+    pointers.push(before);
+    ends = row.map((x, k) => x + ends[before[k]] + transitions[before[k] * n + k]);
+  }
+  const path = [best(ends.map((x, k) => x + last[k]))];
+  for (const before of pointers.reverse()) path.unshift(before[path[0]]);
+  return path;
+}
+
+const best = x => x.indexOf(Math.max(...x));
+
+const jobs = {load, encode, loadWords, substitutes, loadTaggers, tag};
 let last = Promise.resolve();
 onmessage = ({data: {id, job, ...rest}}) => {
   last = last.then(async () => {

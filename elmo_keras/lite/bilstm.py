@@ -1,7 +1,7 @@
 """Keras' bidirectional LSTM by compiled graphs, which are made from its weights."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,23 +23,11 @@ class LiteBiLstm:
     """
 
     def __init__(self, directions: Sequence[Sequence[np.ndarray]]):
-        self._lstms = []
+        self._lstms, self._lock = [], threading.Lock()
         for kernel, recurrent, bias in directions:
-            units, model = len(bias) // 4, Model()
-            order = np.arange(4 * units).reshape(4, units)[[0, 2, 1, 3]].ravel()
-            layer = LstmLayer(
-                _matrix(kernel[:, order]),
-                _matrix(recurrent[:, order]),
-                bias[order],
-                None,
-            )
-            for rows, (steps,) in _STEPS.items():
-                graph = Graph(model)
-                lstm_graph(graph, [layer], rows, steps)
-                model.add(f"r{rows}_{steps}", graph)
-            content = np.frombuffer(model.to_bytes(), np.uint8)
-            self._lstms.append(LiteLstm(content, _STEPS, len(kernel), [(units, units)]))
-        self.units, self._lock = units, threading.Lock()
+            self.units = units = len(bias) // 4
+            model = lstm_model(kernel, recurrent, bias, _STEPS)
+            self._lstms.append(LiteLstm(model, _STEPS, len(kernel), [(units, units)]))
 
     def __call__(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """Flat sentences `(tokens, in)` of these lengths → `(tokens, 2 · units)`."""
@@ -63,6 +51,25 @@ class LiteBiLstm:
                 real = step < counts
                 sources = np.where(real, tokens, 0)
                 lstm.run(x, sources, np.where(real, tokens, len(x)), counts, [half])
+
+
+def lstm_model(
+    kernel: np.ndarray,
+    recurrent_kernel: np.ndarray,
+    bias: np.ndarray,
+    steps: Mapping[int, Sequence[int]],
+) -> np.ndarray:
+    """The bytes of a Keras LSTM, with a signature for each number of rows and of steps."""
+    model = Model()
+    order = np.arange(len(bias)).reshape(4, -1)[[0, 2, 1, 3]].ravel()
+    kernels = _matrix(kernel[:, order]), _matrix(recurrent_kernel[:, order])
+    layer = LstmLayer(*kernels, bias[order], None)
+    for rows, counts in steps.items():
+        for count in counts:
+            graph = Graph(model)
+            lstm_graph(graph, [layer], rows, count)
+            model.add(f"r{rows}_{count}", graph)
+    return np.frombuffer(model.to_bytes(), np.uint8)
 
 
 def _matrix(kernel):

@@ -47,58 +47,74 @@ class SentenceLayers:
         return np.divide(x, np.sqrt(variance + np.float32(1e-12)), out=x)
 
 
-class _TokenVectors:
-    """`TokenVectors` without characters: words, and the mixes of ELMo's layers."""
+class LightTokenVectors:
+    """`TokenVectors` without characters: words, and the mixes of ELMo's layers.
+
+    Attributes:
+        ids: word → its row of `words`; 0 is that of the others.
+        words: `(rows, word_dim)`, or None.
+        layers, layer_norm: as in `Elmo`.
+        mixes: γ and the scalars w of each mix.
+    """
 
     def __init__(self, head: HeadFile, prefix: str):
         config, arrays = head.config["token_vectors"]["config"], head.arrays
-        self._ids = {word: i for i, word in enumerate(config["words"], 1)}
-        self._words = arrays.get(f"{prefix}/word_vectors/vars/0")
+        self.ids = {word: i for i, word in enumerate(config["words"], 1)}
+        self.words = arrays.get(f"{prefix}/word_vectors/vars/0")
         elmo = config["elmo"]["config"]
-        self._layers, self._layer_norm = elmo["layers"], elmo["layer_norm"]
+        self.layers, self.layer_norm = elmo["layers"], elmo["layer_norm"]
         self._place = config["elmo_at"]
         names = [f"{prefix}/elmo/mixes/scalar_mix{n}/vars" for n in ("", "_1")]
         mixes = [[arrays.get(f"{name}/{i}") for i in (0, 1)] for name in names]
-        self._mixes = [mix for mix in mixes if mix[0] is not None]
+        self.mixes = [mix for mix in mixes if mix[0] is not None]
 
     def __call__(self, tokens, layers):
         """Vectors `(tokens, dim)` at the input, and at the output or None."""
-        layers = layers.normalized if self._layer_norm else layers.flat
-        mixes = [self._mix(layers, *mix) for mix in self._mixes]
-        at_input = [] if self._words is None else [self._words[self._word_ids(tokens)]]
+        layers = layers.normalized if self.layer_norm else layers.flat
+        mixes = [self._mix(layers, *mix) for mix in self.mixes]
+        at_input = [] if self.words is None else [self.words[self._word_ids(tokens)]]
         if self._place != "output":
             at_input.append(mixes[0])
         at_output = None if self._place == "input" else mixes[-1]
         return np.concatenate(at_input, axis=1), at_output
 
     def _word_ids(self, tokens):
-        return [self._ids.get(token.lower(), 0) for token in tokens]
+        return [self.ids.get(token.lower(), 0) for token in tokens]
 
     def _mix(self, layers, gamma, scalars):
-        if self._layers == "mix":
+        if self.layers == "mix":
             # A product of matrices would depend on the number of tokens.
             return gamma * sum(w * x for w, x in zip(softmax(scalars), layers))
-        if self._layers == "average":
+        if self.layers == "average":
             return gamma * layers.mean(axis=0)
-        return gamma * layers[-1 if self._layers == "top" else self._layers]
+        return gamma * layers[-1 if self.layers == "top" else self.layers]
 
 
 class LightTagger:
-    """A `Tagger` of a head."""
+    """A `Tagger` of a head.
+
+    Attributes:
+        tags: all tags.
+        vectors: what makes the inputs of the LSTMs.
+        lstms: kernel, recurrent kernel and bias of the forward and the backward one.
+        scores: kernel and bias that give a score to each tag.
+        crf: or None.
+    """
 
     def __init__(self, head: HeadFile):
         config, arrays = head.config, head.arrays
         self.tags, self._marks_spans = config["tags"], marks_spans(config["tags"])
-        self._vectors = _TokenVectors(head, "layers/token_vectors")
-        self._lstm = _read_bilstm(arrays, "layers/fast_bidirectional")
-        self._scores = _read_dense(arrays, "layers/dense")
+        self.vectors = LightTokenVectors(head, "layers/token_vectors")
+        self.lstms = _read_lstms(arrays, "layers/fast_bidirectional")
+        self._bilstm = LiteBiLstm(self.lstms)
+        self.scores = _read_dense(arrays, "layers/dense")
         none = np.zeros((2, 0), np.float32)
         self._predicates = arrays.get("layers/embedding/vars/0", none)
-        self._crf = None
+        self.crf = None
         if config["crf"]:
             penalties = np.where(constraints(self.tags), 0, FORBIDDEN).astype("float32")
             transitions, first, last = (arrays[f"crf/vars/{i}"] for i in range(3))
-            self._crf = Crf(transitions + penalties[:-1], first + penalties[-1], last)
+            self.crf = Crf(transitions + penalties[:-1], first + penalties[-1], last)
 
     def tag(
         self,
@@ -111,21 +127,21 @@ class LightTagger:
         if not lengths.sum():
             return [Tags([], [], []) for _ in sentences]
         tokens = [token for sentence in sentences for token in sentence]
-        x, at_output = self._vectors(tokens, layers)
+        x, at_output = self.vectors(tokens, layers)
         if predicates is not None:
             marks = np.zeros(len(tokens), int)
             starts = np.cumsum(lengths).astype(int) - lengths
             marks[starts + np.asarray(predicates, int)] = 1
             x = np.concatenate([x, self._predicates[marks]], axis=1)
-        x = self._lstm(x, lengths)
+        x = self._bilstm(x, lengths)
         if at_output is not None:
             x = np.concatenate([x, at_output], axis=1)
-        scores = _dense(x, *self._scores)
-        if self._crf is None:
+        scores = _dense(x, *self.scores)
+        if self.crf is None:
             ids = scores.argmax(axis=1)
             alone = after = softmax(scores)[np.arange(len(ids)), ids]
         else:
-            ids, alone, after = self._crf.decode(scores, lengths)
+            ids, alone, after = self.crf.decode(scores, lengths)
         tags = [self.tags[i] for i in ids]
         alone, after = alone.tolist(), after.tolist()
         ends = np.cumsum(lengths).tolist()
@@ -146,9 +162,9 @@ class LightClassifier:
     def __init__(self, head: HeadFile):
         config, arrays = head.config, head.arrays
         self.labels, self.multi_label = config["labels"], config["multi_label"]
-        self._vectors = _TokenVectors(head, "encoder/token_vectors")
-        self._encoder = _read_bilstm(arrays, "encoder/lstm")
-        self._integrator = _read_bilstm(arrays, "integrator")
+        self._vectors = LightTokenVectors(head, "encoder/token_vectors")
+        self._encoder = LiteBiLstm(_read_lstms(arrays, "encoder/lstm"))
+        self._integrator = LiteBiLstm(_read_lstms(arrays, "integrator"))
         self._attention = _read_dense(arrays, "attention/score")
         self._maxout = _read_dense(arrays, "layers/maxout/dense")
         self._decision = _read_dense(arrays, "decision")
@@ -185,13 +201,11 @@ def _pool(x, scores):
     return np.concatenate(rows)
 
 
-def _read_bilstm(arrays, prefix):
-    return LiteBiLstm(
-        [
-            [arrays[f"{prefix}/{way}_layer/cell/vars/{i}"] for i in range(3)]
-            for way in ("forward", "backward")
-        ]
-    )
+def _read_lstms(arrays, prefix):
+    return [
+        [arrays[f"{prefix}/{way}_layer/cell/vars/{i}"] for i in range(3)]
+        for way in ("forward", "backward")
+    ]
 
 
 def _read_dense(arrays, prefix):
