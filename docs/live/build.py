@@ -155,15 +155,14 @@ def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
             )
         ((gamma, scalars),) = words.mixes
         values, scales = quantise(np.asarray(words.words), 0)
-        lstms = [lstm_model(*lstm, {1: (STEPS,)}) for lstm in tagger.lstms]
-        (kernel, bias), crf = tagger.scores, tagger.crf
+        lstms = [lstm_model(*lstm, steps={1: (STEPS,)}) for lstm in tagger.lstms]
+        crf = tagger.crf
         arrays = {
             "forward": lstms[0],
             "backward": lstms[1],
             "vectors": values,
             "scales": scales,
-            "kernel": kernel.values * kernel.scale,
-            "bias": bias,
+            "bias": tagger.bias,
             "transitions": crf.transitions,
             "first": crf.first,
             "last": crf.last,

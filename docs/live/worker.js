@@ -113,8 +113,8 @@ async function outputs(graph, vectors, {steps, layers: n, dim, units}) {
     for (const tensor of Object.values(state)) tensor.delete();
     for (let i = 0; i < n; i++) {
       [state[`h${i}`], state[`c${i}`]] = [result[`H${i}`], result[`C${i}`]];
-      const y = taken(result[`y${i}`]);
-      some.forEach((_, step) => layers[i].push(y.subarray(step * dim, (step + 1) * dim)));
+      const y = taken(result[`y${i}`]), size = y.length / steps;
+      some.forEach((_, step) => layers[i].push(y.subarray(step * size, (step + 1) * size)));
     }
   }
   for (const tensor of Object.values(state)) tensor.delete();
@@ -189,7 +189,7 @@ async function loadTaggers({file}, report) {
       graphs.push(await loadAndCompile(part(name), {accelerator: "wasm"}));
     }
     const ids = new Map(tagger.words.map((word, row) => [word, row + 1]));
-    const arrays = ["scales", "kernel", "bias", "transitions", "first", "last"].map(name => [name, floats(part(name))]);
+    const arrays = ["scales", "bias", "transitions", "first", "last"].map(name => [name, floats(part(name))]);
     made.push({...tagger, ...Object.fromEntries(arrays), graphs, ids, vectors: new Int8Array(part("vectors").buffer)});
   }
   taggers = made;
@@ -216,17 +216,14 @@ function mixed(layers, t, {mix, layer_norm: isNormal}) {
 async function tag({tokens}) {
   const layers = await encode({tokens}), answers = [];
   for (const tagger of taggers) {
-    const {ids, vectors, scales, kernel, bias, tags, graphs, units} = tagger, n = tags.length;
+    const {ids, vectors, scales, bias, tags, graphs, units} = tagger;
     const x = tokens.map((token, t) => {
       const row = (ids.get(token.toLowerCase()) ?? 0) * scales.length;
       return Float32Array.of(...scales.map((scale, i) => vectors[row + i] * scale), ...mixed(layers, t, tagger));
     });
     const sizes = {steps: model.steps, layers: 1, dim: units, units};
     const {forward: [ahead], backward: [back]} = await directions(graphs, x, sizes);
-    const scores = tokens.map((_, t) => {
-      const y = [...ahead[t], ...back[t]];
-      return tags.map((_, k) => y.reduce((sum, value, i) => sum + value * kernel[i * n + k], bias[k]));
-    });
+    const scores = tokens.map((_, t) => tags.map((_, k) => ahead[t][k] + back[t][k] + bias[k]));
     answers.push({marksSpans: tagger.marks_spans, tags: bestPath(scores, tagger).map(k => tags[k])});
   }
   return answers;

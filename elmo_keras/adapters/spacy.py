@@ -84,8 +84,7 @@ class _Analyzer:
         """Yields the documents with their annotations."""
         for docs in minibatch(stream, batch_size):
             texts = [_read(doc) for doc in docs]
-            (analyses,) = analyze([self.pipeline], texts)
-            for doc, text, found in zip(docs, texts, analyses):
+            for doc, (text, [found]) in zip(docs, analyze([self.pipeline], texts)):
                 self.annotate(doc, self.pipeline.result(text, found))
             yield from docs
 

@@ -11,7 +11,8 @@ class LiteLstm:
     """The layers of one direction: a signature for each number of rows and of steps.
 
     `steps` are the numbers of steps by those of rows, the longest first; `sizes` are
-    `(output, units)` of each layer.
+    `(output, units)` of each layer, whose outputs are written in this size, or in that of
+    `output_dim`.
     """
 
     def __init__(
@@ -20,6 +21,7 @@ class LiteLstm:
         steps: Mapping[int, Sequence[int]],
         input_dim: int,
         sizes: Sequence[tuple[int, int]],
+        output_dim: int | None = None,
     ):
         self._model = CompiledModel(graph)
         self._steps, self.max_rows = steps, max(steps)
@@ -34,7 +36,7 @@ class LiteLstm:
         ]
         n_rows = max(rows * max(counts) for rows, counts in steps.items())
         self._x = aligned(n_rows, input_dim)
-        self._y = [aligned(n_rows, size) for size, _ in sizes]
+        self._y = [aligned(n_rows, output_dim or size) for size, _ in sizes]
         self._bound = {}
 
     def run(

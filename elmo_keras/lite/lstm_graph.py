@@ -26,12 +26,14 @@ def lstm_graph(
     cell_clip: float | None = None,
     proj_clip: float | None = None,
     skip: bool = False,
+    output_kernel: Matrix | None = None,
 ) -> None:
     """Some steps of all layers in one direction, for rows that all have tokens.
 
     Inputs: `x` (steps · rows, in), step by step; `h0`, `c0`, `h1`, …, the state before.
     Outputs: `y0`, `y1`, … (steps · rows, projection) of the layers; `H0`, `C0`, …, the
-    state after. With `skip`, the input of each layer but the first is added to its output.
+    state after. With `skip`, the input of each layer but the first is added to its output;
+    with `output_kernel` `(n, projection)`, `y0` of the only layer is multiplied by it.
     """
     x = graph.input("x", steps * rows, layers[0].kernel.values.shape[1])
     states = [
@@ -54,6 +56,8 @@ def lstm_graph(
             outputs.append(h)
         y = graph.concatenate(outputs, axis=0)
         x = graph.add(y, x) if skip and i > 0 else y
+        if output_kernel is not None:
+            x = graph.dense(x, output_kernel)
         for name, tensor in ((f"y{i}", x), (f"H{i}", h), (f"C{i}", c)):
             graph.output(name, tensor)
 

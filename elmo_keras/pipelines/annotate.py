@@ -15,6 +15,7 @@ from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
     Pipeline,
+    SentencePipeline,
     analyze,
     find_head,
     pipeline,
@@ -128,12 +129,13 @@ def _fingerprint(name):
 
 def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
     """Chunks of texts, each with the analyses of every pipeline."""
-    of_words = [p for p in pipelines if p.type != "texts"]
-    for some in chunks(lines, BYTES_AT_ONCE, lambda line: len(line) + 1):
-        texts = [read_text(0, line) for line in some]
-        for one in of_words:
+    of_sentences = [p for p in pipelines if isinstance(p, SentencePipeline)]
+    results = analyze(of_sentences, (read_text(0, line) for line in lines))
+    for some in chunks(results, BYTES_AT_ONCE, lambda pair: len(pair[0].source) + 1):
+        texts = [text for text, _ in some]
+        for one in of_sentences:
             one.check_script(texts)
-        columns = dict(zip(of_words, analyze(of_words, texts)))
+        columns = dict(zip(of_sentences, zip(*(found for _, found in some))))
         columns |= {p: p.results(texts) for p in pipelines if p not in columns}
         yield [
             (text, [columns[p][i] for p in pipelines]) for i, text in enumerate(texts)

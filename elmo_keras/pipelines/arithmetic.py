@@ -45,50 +45,69 @@ class Crf(NamedTuple):
         Returns int `(tokens,)`, and the probabilities of each tag alone and after the tag
         of the token before, with α and β as in `tasks.tag.tag_spans.crf_marginals`.
         """
-        steps = list(_steps(lengths))
-        likelihoods = np.exp(scores - scores.max(axis=1, keepdims=True))
-        transitions, alphas = np.exp(self.transitions), np.empty_like(scores)
-        alpha, pointers = np.exp(self.first)[None], np.zeros(scores.shape, np.int32)
-        # The best paths end at `ends`, once their last token was read.
-        ends = np.zeros((len(lengths), scores.shape[1]), np.float32)
-        for step, tokens in enumerate(steps):
-            x, n = scores[tokens], len(tokens)
+        order, bounds = _by_step(lengths)
+        scores = np.ascontiguousarray(scores[order].T)
+        likelihoods = np.exp(scores - scores.max(axis=0))
+        transitions = np.exp(self.transitions)
+        onto, pairs = transitions.T.copy(), self.transitions[:, :, None]
+        ends, alphas, betas, afters = (np.empty_like(scores) for _ in range(4))
+        # The best path and α up to a tag at each token. Divided by their maximum, as a
+        # sum's rounding would depend on the number of sentences.
+        end, alpha = self.first[:, None], np.exp(self.first)[:, None]
+        for step, (begin, stop) in enumerate(bounds):
             if step:
-                paths = ends[:n, :, None] + self.transitions
-                pointers[tokens] = paths.argmax(axis=1)
-                ends[:n] = paths.max(axis=1) + x
-                alpha = (alpha[:n, :, None] * transitions).sum(axis=1)
-            else:
-                ends[:] = x + self.first
-            alpha = _normalize(alpha * likelihoods[tokens])
-            alphas[tokens] = alpha
-        ids = np.zeros(len(scores), np.int64)
-        alone, after = np.ones((2, len(scores)), np.float32)
-        tags = (ends + self.last).argmax(axis=1)
-        betas = np.repeat(np.exp(self.last)[None], len(lengths), axis=0)
-        for step, tokens in reversed(list(enumerate(steps))):
-            rows = np.arange(len(tokens))
-            tag, onwards = tags[rows], betas[rows] * likelihoods[tokens]
-            ids[tokens] = tag
-            both = _normalize(alphas[tokens] * betas[rows])
-            alone[tokens] = both[rows, tag]
+                n = stop - begin
+                end = (end[:, None, :n] + pairs).max(axis=0)
+                alpha = (alpha[:, None, :n] * transitions[:, :, None]).sum(axis=0)
+            ends[:, begin:stop] = end = end + scores[:, begin:stop]
+            alpha = alpha * likelihoods[:, begin:stop]
+            alphas[:, begin:stop] = alpha = alpha / alpha.max(axis=0)
+        ids = np.zeros(len(order), np.int64)
+        n_sentences = np.count_nonzero(lengths)
+        tags = np.zeros(n_sentences, np.int64)
+        beta = np.repeat(np.exp(self.last)[:, None], n_sentences, axis=1)
+        begun = 0
+        for step, (begin, stop) in reversed([*enumerate(bounds)]):
+            n = stop - begin
+            # Sentences whose last token this is.
+            last = ends[:, begin + begun : stop] + self.last[:, None]
+            tags[begun:n], begun = last.argmax(axis=0), n
+            ids[begin:stop], betas[:, begin:stop] = tags[:n], beta[:, :n]
             if step:
-                tags[rows] = before = pointers[tokens][rows, tag]
-                after[tokens] = _normalize(transitions[before] * onwards)[rows, tag]
-                betas[rows] = _normalize((transitions * onwards[:, None]).sum(axis=2))
-        return ids, alone, after
+                onwards = beta[:, :n] * likelihoods[:, begin:stop]
+                first = bounds[step - 1][0]
+                paths = ends[:, first : first + n] + self.transitions[:, tags[:n]]
+                tags[:n] = before = paths.argmax(axis=0)
+                afters[:, begin:stop] = onto[:, before] * onwards
+                new = (onto[:, :, None] * onwards[:, None]).sum(axis=0)
+                beta[:, :n] = new / new.max(axis=0)
+        alone = _share(alphas * betas, ids)
+        afters[:, : len(tags)] = 1
+        after = _share(afters, ids)
+        after[: len(tags)] = 1  # nothing is before the first tokens
+        places = np.argsort(order)
+        return ids[places], alone[places], after[places]
 
 
-def _steps(lengths):
-    """The tokens of each step of flat sentences, the longest sentences first."""
-    order = np.argsort(-lengths, kind="stable")
-    starts, counts = (np.cumsum(lengths) - lengths)[order], lengths[order]
-    for step in range(counts.max(initial=0)):
-        yield starts[: np.count_nonzero(counts > step)] + step
+def _by_step(lengths):
+    """The tokens of flat sentences by their step, those of the longest sentences first.
+
+    And where each step begins and ends among them.
+    """
+    longest = np.argsort(-lengths, kind="stable")
+    starts, counts = (np.cumsum(lengths) - lengths)[longest], lengths[longest]
+    steps = [
+        starts[: np.count_nonzero(counts > step)] + step
+        for step in range(counts.max(initial=0))
+    ]
+    stops = np.cumsum([len(step) for step in steps], dtype=int).tolist()
+    return np.concatenate(steps), [*zip([0, *stops], stops)]
 
 
-def _normalize(x):
-    return x / x.sum(axis=1, keepdims=True)
+def _share(x, ids):
+    """Of each column, the part that one row has in the sum."""
+    x = np.ascontiguousarray(x.T)
+    return x[np.arange(len(ids)), ids] / x.sum(axis=1)
 
 
 def softmax(x: np.ndarray) -> np.ndarray:

@@ -96,8 +96,9 @@ class LightTagger:
     Attributes:
         tags: all tags.
         vectors: what makes the inputs of the LSTMs.
-        lstms: kernel, recurrent kernel and bias of the forward and the backward one.
-        scores: kernel and bias that give a score to each tag.
+        lstms: of the forward and the backward one the kernel, recurrent kernel, bias, and
+            the kernel that gives a score to each tag.
+        bias: of the scores.
         crf: or None.
     """
 
@@ -105,9 +106,13 @@ class LightTagger:
         config, arrays = head.config, head.arrays
         self.tags, self._marks_spans = config["tags"], marks_spans(config["tags"])
         self.vectors = LightTokenVectors(head, "layers/token_vectors")
-        self.lstms = _read_lstms(arrays, "layers/fast_bidirectional")
+        kernel, self.bias = (arrays[f"layers/dense/vars/{i}"] for i in range(2))
+        units = config["units"]
+        *kernels, rest = np.split(kernel, [units, 2 * units])
+        lstms = _read_lstms(arrays, "layers/fast_bidirectional")
+        self.lstms = [[*lstm, part] for lstm, part in zip(lstms, kernels)]
         self._bilstm = LiteBiLstm(self.lstms)
-        self.scores = _read_dense(arrays, "layers/dense")
+        self._at_output = Quantized(rest) if len(rest) else None
         none = np.zeros((2, 0), np.float32)
         self._predicates = arrays.get("layers/embedding/vars/0", none)
         self.crf = None
@@ -133,10 +138,9 @@ class LightTagger:
             starts = np.cumsum(lengths).astype(int) - lengths
             marks[starts + np.asarray(predicates, int)] = 1
             x = np.concatenate([x, self._predicates[marks]], axis=1)
-        x = self._bilstm(x, lengths)
-        if at_output is not None:
-            x = np.concatenate([x, at_output], axis=1)
-        scores = _dense(x, *self.scores)
+        scores = self._bilstm(x, lengths) + self.bias
+        if self._at_output and at_output is not None:
+            scores += self._at_output(at_output)
         if self.crf is None:
             ids = scores.argmax(axis=1)
             alone = after = softmax(scores)[np.arange(len(ids)), ids]

@@ -20,7 +20,7 @@ from elmo_keras.pipelines.light_heads import (
 from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
 from elmo_keras.tasks.layers import THRESHOLD
 from elmo_keras.tasks.tag.entities import PREDICATE, marks_spans
-from elmo_keras.text.length_batches import ahead, chunks
+from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.util.command import import_tensorflow, shortened
 
@@ -50,7 +50,6 @@ class Pipeline:
         ValueError: a token is empty or not UTF-8.
     """
 
-    embedder: Embedder | None = None  # of the layers that `analyze` takes
     type = "texts"  # or "words", "entities", "roles"
 
     def __init__(self, name: str, language: str | None = None):
@@ -81,9 +80,11 @@ class Pipeline:
             yield from self.results(some)
 
     def results(self, texts: Sequence[Text]) -> list:
-        self.check_script(texts)
-        (analyses,) = analyze([self], texts)
-        return [self.result(*pair) for pair in zip(texts, analyses)]
+        raise NotImplementedError
+
+    def result(self, text: Text, analyses: Any) -> Any:
+        """What a call returns for a text, from what `analyze` or `results` found."""
+        return analyses
 
     def check_script(self, texts: Sequence[Text]) -> None:
         if not all(script_is(text, self.language) for text in texts):
@@ -93,42 +94,54 @@ class Pipeline:
                 stacklevel=2,
             )
 
-    def analyze(self, sentences: Sequence[Sequence[str]], layers: Any) -> list:
-        """What is found in each sentence."""
-        raise NotImplementedError
-
-    def result(self, text: Text, analyses: list) -> Any:
-        """What a call returns for a text, from the analyses of its sentences."""
-        return analyses
-
 
 LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
 
-def analyze(pipelines: Sequence[Pipeline], texts: Sequence[Text]) -> list[list[list]]:
-    """For each pipeline and each text, the analyses of its sentences.
+class SentencePipeline(Pipeline):
+    """A pipeline that reads a text sentence by sentence."""
+
+    embedder: Embedder | None = None  # of the layers that `analyze` takes
+
+    def stream(self, texts):
+        """Yields the result of each text in turn."""
+        read = itertools.starmap(read_text, enumerate(texts))
+        for text, (analyses,) in analyze([self], read):
+            self.check_script([text])
+            yield self.result(text, analyses)
+
+    def analyze(self, sentences: Sequence[Sequence[str]], layers: Any) -> list:
+        """What is found in each sentence."""
+        raise NotImplementedError
+
+
+def analyze(
+    pipelines: Sequence[SentencePipeline], texts: Iterable[Text]
+) -> Iterator[tuple[Text, list[list]]]:
+    """Yields each text with the analyses of its sentences, a list for each pipeline.
 
     Pipelines of one language model get the same layers, which are computed once.
     """
-    sentences = join([text.sentences for text in texts])
-    analyses: list[list] = [[] for _ in pipelines]
+    texts, waiting = itertools.tee(texts)
+    sentences = (sentence for text in texts for sentence in text.sentences)
+    embedders = {p.embedder for p in pipelines}
 
     def layers_of(some):
-        embedders = {embedder for p in pipelines if (embedder := p.embedder)}
-        return some, {e: SentenceLayers([*e.stream(some)]) for e in embedders}
+        return some, {e: e and SentenceLayers([*e.stream(some)]) for e in embedders}
 
-    for some, layers in ahead(map(layers_of, chunks(sentences, TOKENS_AT_ONCE, len))):
-        for pipeline, found in zip(pipelines, analyses):
-            embedder = pipeline.embedder
-            found += pipeline.analyze(some, layers[embedder] if embedder else None)
-    results = []
-    for found in analyses:
-        left = iter(found)
-        results.append([[next(left) for _ in text.sentences] for text in texts])
-    return results
+    def analyses():
+        for some, layers in map_ahead(
+            layers_of, chunks(sentences, TOKENS_AT_ONCE, len)
+        ):
+            yield from zip(*(p.analyze(some, layers[p.embedder]) for p in pipelines))
+
+    left = analyses()
+    for text in waiting:
+        rows = [next(left) for _ in text.sentences] if pipelines else []
+        yield text, [[row[i] for row in rows] for i in range(len(pipelines))]
 
 
-class TagPipeline(Pipeline):
+class TagPipeline(SentencePipeline):
     """Parts of speech, or the spans that tags mark: a list of labelled pieces of a text."""
 
     def __init__(self, name, tagger, embedder=None, **options):
@@ -159,7 +172,7 @@ class TagPipeline(Pipeline):
         return [text.result(i, p) for i, parts in enumerate(analyses) for p in parts]
 
 
-class RolePipeline(Pipeline):
+class RolePipeline(SentencePipeline):
     """Semantic roles: for each predicate of a text a dict of `predicate` and `roles`."""
 
     type = "roles"

@@ -114,13 +114,16 @@ def in_turn(numbered: Iterable[tuple[int, R]]) -> Iterator[R]:
             following += 1
 
 
-def ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yields items while a thread computes the next one."""
+def map_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Yields the result of each item while a thread computes the next one."""
+    futures = []
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(list, itertools.islice(items, 1))
-        while item := future.result():
-            future = pool.submit(list, itertools.islice(items, 1))
-            yield item[0]
+        for item in items:
+            futures.append(pool.submit(function, item))
+            if len(futures) > 1:
+                yield futures.pop(0).result()
+        if futures:
+            yield futures.pop().result()
 
 
 def chunks(
