@@ -118,6 +118,7 @@ def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
     assert readmes == ["elmo_keras/export/tensorflow_serving/README.md"]
 
 
+@pytest.mark.slow
 def test_a_wheel_of_the_source_distribution_is_the_same(wheel, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     source = tmp_path / hatchling.build.build_sdist(str(tmp_path))

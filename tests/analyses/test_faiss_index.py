@@ -50,7 +50,7 @@ def path(tmp_path, monkeypatch):
         ("IVF25,SQfp16", 2e-4, 0.9),
         ("IVF25,Flat", 1e-6, 0.9),
         ("HNSW8", 1e-6, 0.9),
-        ("OPQ4,IVF9,PQ4,RFlat", 0.3, 0.4),
+        pytest.param("OPQ4,IVF9,PQ4,RFlat", 0.3, 0.4, marks=pytest.mark.slow),
     ],
 )
 def test_the_closest_are_found(rows, path, center, description, tolerance, share):
@@ -144,6 +144,7 @@ def test_what_faiss_cannot_make_is_a_value_error(rows, path, description, reason
         make_index(rows, path, description, "a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--center"]])
 def test_the_command_finds_the_same_in_a_text_and_in_parquet(
     text, vectors, find, tmp_path, options, monkeypatch, capsys

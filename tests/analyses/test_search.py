@@ -139,6 +139,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     assert find(text, "rain", "--overwrite") == [[("1", "another")]]
 
 
+@pytest.mark.slow
 def test_the_old_index_answers_until_the_new_one_is_whole(
     text, model, find, monkeypatch, tmp_path
 ):

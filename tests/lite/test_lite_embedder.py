@@ -124,6 +124,7 @@ def test_the_command_embeds_without_tensorflow(exact, tmp_path):
     np.testing.assert_array_equal(read_embeddings(output)[0], expected[0])
 
 
+@pytest.mark.slow
 def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_path):
     text, tagged = tmp_path / "text", tmp_path / "tagged"
     text.write_text("a bank by the river\nthe other bank\n")

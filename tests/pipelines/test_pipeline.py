@@ -155,6 +155,7 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
         find(question="Who?")
 
 
+@pytest.mark.slow
 def test_a_saved_task_model_answers_by_tensorflow(tagger, model_directory, tmp_path):
     find = pipeline(save_task_model("pos", model_directory, tmp_path))
     results, light = find(RAW), tagger(RAW)

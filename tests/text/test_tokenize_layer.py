@@ -24,6 +24,7 @@ def test_tokens_are_those_of_the_splitters():
         Tokenize("letters")
 
 
+@pytest.mark.slow
 def test_a_model_of_raw_texts_learns_with_empty_ones_and_is_saved(tmp_path):
     elmo = Elmo(ElmoConfig.preset("test"))
     texts = keras.Input((), dtype="string")

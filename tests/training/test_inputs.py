@@ -42,6 +42,7 @@ def test_a_text_that_is_trained_on_is_not_held_out(read, tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_raw_text_is_split_into_sentences_and_tokens(read):
     pytest.importorskip("tensorflow_text")
     inputs = read("The cat sat. A dog sat, too!\n" * 9, raw_text=True)

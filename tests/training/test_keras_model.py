@@ -60,6 +60,7 @@ def copy_of(bilm, weights):
     return copy
 
 
+@pytest.mark.slow
 def test_fifty_steps_are_those_of_train_and_a_saved_model_goes_on(reused, tmp_path):
     before, expected = losses_of_the_program(reused, tmp_path)
     run, losses = reused.run, Losses()

@@ -67,6 +67,7 @@ def interrupt_at(number):
     return before_step
 
 
+@pytest.mark.slow
 def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
     reused, uninterrupted, tmp_path
 ):

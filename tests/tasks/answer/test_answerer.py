@@ -75,6 +75,7 @@ def test_an_answer_is_a_piece_of_the_text():
         model.answer(" ", "Who?")
 
 
+@pytest.mark.slow
 def test_a_graph_builds_a_model_and_predicts_the_same(unoptimized_graphs):
     keras.utils.clear_session()  # no random numbers were drawn, as in a new process
     vectors = token_vectors(None, words=["ann", "who"])
@@ -149,6 +150,7 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     assert scores_of(task, answerer(), examples, spans)["exact match"] == 1 / 2
 
 
+@pytest.mark.slow
 def test_no_answer_is_given_where_that_raises_f1_most(tmp_path):
     rng, names = np.random.default_rng(3), ["Ann", "saw", "Bob", "too"]
     contexts = [" ".join(rng.permutation(names)) for _ in range(9)]
