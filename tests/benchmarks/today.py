@@ -4,10 +4,12 @@
 
 FOLDER holds the corpora. word2vec (skip-grams, 256 dimensions, one epoch) learns from the
 text that `en` learned from, unless --word2vec names other files. A logistic regression
-learns entities of Wikigold and parts of speech of EWT from few and from many sentences;
-systems take turns at 512 sentences of Wikipedia.
+learns entities of Wikigold and parts of speech of EWT from few and from many sentences.
+Whole sentences: how often the cosine to a sentence of SNLI is higher for one that follows
+from it than for one that contradicts it. Systems take turns at 512 sentences of Wikipedia.
 """
 
+import collections
 import random
 import tempfile
 import time
@@ -46,6 +48,7 @@ def main(
         "spaCy's en_core_web_sm": ("with_spacy",),
     }
     sentences = runner.read(data / "en_wiki/valid.txt")[:512]
+    pairs = read_pairs(data / "en_snli/dev.txt")
     first = {name: [] for name in commands}
     for name, command in commands.items():
         for _ in range(1 if "word2vec" in name else rounds):
@@ -60,14 +63,47 @@ def main(
             rounds=rounds,
             warm_up=1,
         )
-        names = "entities, F1, 136 / 1,360", "parts of speech, 100 / 2,000"
+        names = "entities, F1, 136 / 1,360", "parts of speech, 100 / 2,000", "sentences"
         speed = runner.speeds(found)
         runner.head("", "MB", "first vectors, s", runner.RATE, *names)
         for name, system in systems.items():
             scores = probe(system, data)
+            cosines = np.array(system.ask("cosines", pairs=pairs)).reshape(-1, 2)
             start = runner.spread(first[name], 2) if "word2vec" not in name else "–"
             size = f"{system.hello['megabytes']:.0f}"
-            runner.row(name, size, start, runner.spread(speed[name]), *scores)
+            rate = runner.spread(speed[name])
+            runner.row(name, size, start, rate, *scores, share_right(cosines))
+        shared = np.array([trigram_cosine(*pair) for pair in pairs]).reshape(-1, 2)
+        runner.row("character trigrams", *5 * ["–"], share_right(shared))
+
+
+def read_pairs(path: Path) -> list[tuple[list[str], list[str]]]:
+    """Each premise with a hypothesis that follows, and again with one that contradicts."""
+    hypotheses = collections.defaultdict(dict)
+    for line in path.read_text("utf-8").splitlines():
+        premise, hypothesis, label = line.split("\t")
+        hypotheses[premise].setdefault(label, hypothesis)
+    return [
+        (premise.split(), found[label].split())
+        for premise, found in hypotheses.items()
+        if {"0", "2"} <= found.keys()
+        for label in "02"
+    ]
+
+
+def share_right(cosines: np.ndarray) -> str:
+    """How often the first is the higher one; ties count half."""
+    right = (np.sign(cosines[:, 0] - cosines[:, 1]) + 1) / 2
+    return f"{100 * right.mean():.1f}"
+
+
+def trigram_cosine(*sentences: Sequence[str]) -> float:
+    a, b = (
+        collections.Counter(text[i : i + 3] for i in range(len(text) - 2))
+        for text in (f" {' '.join(tokens)} " for tokens in sentences)
+    )
+    lengths = (sum(n * n for n in counts.values()) ** 0.5 for counts in (a, b))
+    return sum(n * b[part] for part, n in a.items()) / np.prod([*lengths])
 
 
 def probe(system: runner.Worker, data: Path) -> list[str]:

@@ -81,8 +81,12 @@ def requests(
 
 def feature_requests(
     features: Callable[[Sentences], list[np.ndarray]],
+    embed: Callable[[Sentences], list[np.ndarray]] | None = None,
 ) -> dict[str, Callable[..., Any]]:
-    """Requests for the vectors `(tokens, dim)` of each sentence: timed, or saved as float16."""
+    """Requests for the vectors `(tokens, dim)` of each sentence: timed, or saved as float16.
+
+    And for the cosines of pairs of sentences, by their means or what `embed` makes of them.
+    """
 
     def run(sentences):
         return timed(sentences, lambda: features(sentences) and None)
@@ -90,7 +94,15 @@ def feature_requests(
     def save(sentences, path):
         np.save(path, np.concatenate(features(sentences)).astype(np.float16))
 
-    return {"run": run, "save": save}
+    def cosines(pairs):
+        columns = []
+        for column in zip(*pairs):
+            vectors = embed(column) if embed else [x.mean(0) for x in features(column)]
+            x = np.array(vectors, np.float32)
+            columns.append(x / np.linalg.norm(x, axis=1, keepdims=True).clip(1e-9))
+        return np.multiply(*columns).sum(axis=1).tolist()
+
+    return {"run": run, "save": save, "cosines": cosines}
 
 
 def result(found: Any) -> float | None:

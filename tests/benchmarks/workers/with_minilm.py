@@ -57,7 +57,7 @@ def split_heads(x):
 
 @torch.inference_mode()
 def encode(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The mean of the kept layers, `(batch, time, dim)`."""
+    """All layers, `(layers, batch, time, dim)`."""
     tables = [
         weights[f"embeddings.{n}_embeddings.weight"] for n in ("word", "position")
     ]
@@ -75,13 +75,13 @@ def encode(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         x = normalize(x + y, f"{name}.attention.output")
         y = gelu(dense(x, f"{name}.intermediate.dense"))
         layers.append(normalize(x + dense(y, f"{name}.output.dense"), f"{name}.output"))
-    return torch.stack(layers[KEPT]).mean(0)
+    return torch.stack(layers)
 
 
-def features(sentences: list[list[str]]) -> list[np.ndarray]:
-    encodings = [tokenizer.encode(s, is_pretokenized=True) for s in sentences]
+def encoded(sentences: list[list[str]]):
+    """Yields the index of each sentence, the words of its pieces, and their layers."""
+    encodings = [tokenizer.encode([*s], is_pretokenized=True) for s in sentences]
     order = np.argsort([-len(e.ids) for e in encodings], kind="stable")
-    results = [np.empty(0)] * len(sentences)
     for first in range(0, len(order), BATCH):
         some = order[first : first + BATCH]
         shape = len(some), len(encodings[some[0]].ids)
@@ -93,14 +93,29 @@ def features(sentences: list[list[str]]) -> list[np.ndarray]:
             n = len(encodings[i].ids)
             ids[row, :n] = torch.tensor(encodings[i].ids)
             mask[row, :n] = True
-        vectors = encode(ids, mask).numpy()
+        layers = encode(ids, mask).numpy()
         for row, i in enumerate(some):
             words = encodings[i].word_ids
-            at = {word: k for k, word in reversed([*enumerate(words)])}
-            results[i] = vectors[row, [at.get(k, 0) for k in range(len(sentences[i]))]]
+            yield i, words, layers[:, row, : len(words)]
+
+
+def features(sentences: list[list[str]]) -> list[np.ndarray]:
+    results = [np.empty(0)] * len(sentences)
+    for i, words, layers in encoded(sentences):
+        at = {word: k for k, word in reversed([*enumerate(words)])}
+        places = [at.get(k, 0) for k in range(len(sentences[i]))]
+        results[i] = layers[KEPT].mean(axis=0)[places]
+    return results
+
+
+def embed(sentences: list[list[str]]) -> list[np.ndarray]:
+    """The mean of the last layer, as the model is meant to be used for sentences."""
+    results = [np.empty(0)] * len(sentences)
+    for i, _, layers in encoded(sentences):
+        results[i] = layers[-1].mean(axis=0)
     return results
 
 
 hello = protocol.hello("torch", imported=imported)
 hello["megabytes"] = path.stat().st_size / 1e6
-protocol.answer_requests(hello, protocol.feature_requests(features))
+protocol.answer_requests(hello, protocol.feature_requests(features, embed))
