@@ -1,6 +1,6 @@
 """Task models of Keras as heads, by TensorFlow; their biLM is in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,15 @@ from elmo_keras.text.token_batches import padded_tokens
 MAX_POSITIONS = 2**13  # of a batch with its padding
 
 
-def answers_to(model: TaskModel, texts: Sequence[Sequence[Sequence[str]]]) -> list:
+def answers_to(
+    model: TaskModel,
+    texts: Sequence[Sequence[Sequence[str]]],
+    answer: Callable[..., Mapping[str, Any]] | None = None,
+) -> list:
     """What `model.answers` gives for each example: name → array, padding included.
 
-    `texts` are the tokens of each of the model's fields, none of them empty.
+    `texts` are the tokens of each of the model's fields, none of them empty; `answer`
+    is called in place of `model.answers`.
     """
     lengths = [max(map(len, example)) for example in zip(*texts)]
     answers: list[Any] = [None] * len(lengths)
@@ -26,7 +31,8 @@ def answers_to(model: TaskModel, texts: Sequence[Sequence[Sequence[str]]]) -> li
             field: padded_tokens([column[i] for i in rows])
             for field, column in zip(model.text_fields, texts)
         }
-        batch = {n: np.asarray(x) for n, x in model.answers(inputs).items()}
+        found = (answer or model.answers)(inputs)
+        batch = {name: np.asarray(x) for name, x in found.items()}
         for row, i in enumerate(rows):
             answers[i] = {name: array[row] for name, array in batch.items()}
     return answers

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
 from elmo_keras.hub.hugging_face import download_from_hub
@@ -359,7 +361,10 @@ class AnswerPipeline(PairPipeline):
         return self.best(first, second)[0]
 
     def best(self, context: str, question: str, n: int = 1) -> list[dict[str, Any]]:
-        """The `n` best answers, of different pieces of the context, the best first."""
+        """The `n` best answers, of different pieces of the context, the best first.
+
+        Their scores are probabilities among the answers of all pieces.
+        """
         from elmo_keras.pipelines.keras_heads import answers_to
         from elmo_keras.tasks.answer.words import offset_tokens
 
@@ -372,7 +377,9 @@ class AnswerPipeline(PairPipeline):
         results = []
         if asked and pieces:
             tokens = [words.tokens for _, words in pieces]
-            answers = answers_to(self.model, [tokens, [asked] * len(tokens)])
+            texts = [tokens, [asked] * len(tokens)]
+            answers = answers_to(self.model, texts, self.model.log_scores)
+            total = np.logaddexp.reduce([answer["log_total"] for answer in answers])
             for (begin, words), answer in zip(pieces, answers):
                 first, last = answer["span"].tolist()
                 if first < 0:
@@ -382,7 +389,7 @@ class AnswerPipeline(PairPipeline):
                 results.append(
                     {
                         "text": text,
-                        "score": float(answer["score"]),
+                        "score": float(np.exp(answer["log_score"] - total)),
                         "start": start,
                         "end": start + len(text),
                     }

@@ -149,6 +149,7 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     scores = [one["score"] for one in three]
     assert three[0] == answer and scores == sorted(scores, reverse=True)
     assert len({one["start"] for one in three}) == 3
+    assert sum(one["score"] for one in find.best(context, "Who sleeps?", 99)) < 1
     none = {"text": "", "score": 0.0, "start": 0, "end": 0}
     assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
     with pytest.raises(TypeError, match="needs `context` and `question`"):

@@ -173,16 +173,32 @@ class QuestionAnswering(TaskModel):
 
         Spans are int32 `(batch, 2)`, first and last token, `NO_ANSWER` for none.
         """
+        found = self.log_scores(inputs)
+        answers = {
+            "span": found["span"],
+            "score": tf.exp(found["log_score"] - found["log_total"]),
+        }
+        if self.unanswerable:
+            no_answer = tf.exp(found["log_no_answer"] - found["log_total"])
+            answers["no_answer_score"] = no_answer
+        return answers
+
+    def log_scores(self, inputs):
+        """`span` as in `answers`, and scores `(batch,)` that contexts have in common.
+
+        `log_score` is that of the span, or of no answer, `log_no_answer`; `log_total` is the
+        logarithm of the sum over all spans and no answer.
+        """
         outputs = self(inputs, training=False)
         span = self.decode(inputs, outputs)
         scores = [tf.cast(x, tf.float32) for x in outputs]
-        no_answer = tf.exp(scores[2] - log_total(scores))
-        log_p = span_scores(scores, tf.maximum(span, 0)) - log_total(scores)
-        answers = {
+        log_score = span_scores(scores, tf.maximum(span, 0))
+        return {
             "span": span,
-            "score": tf.where(span[:, 0] == NO_ANSWER, no_answer, tf.exp(log_p)),
+            "log_score": tf.where(span[:, 0] == NO_ANSWER, scores[2], log_score),
+            "log_no_answer": scores[2],
+            "log_total": log_total(scores),
         }
-        return answers | ({"no_answer_score": no_answer} if self.unanswerable else {})
 
     def answer(self, context: str, question: str) -> str:
         """The span of the context that answers the question, `""` for no answer.
