@@ -305,7 +305,7 @@ class PairPipeline:
     """Answers for pairs of texts; `pipeline` makes one.
 
     The arguments of a call are the two fields of the model by name, each a `str` or a list
-    of `str` of the same length: `question` and `context`, `premise` and `hypothesis`, or
+    of `str` of the same length, or one `str` for all of a list: `question` and `context`, `premise` and `hypothesis`, or
     `first` and `second`. Returns a dict, or a list of dicts.
     """
 
@@ -321,13 +321,12 @@ class PairPipeline:
 
     def __call__(self, **texts: str | Sequence[str]) -> Any:
         columns = [plain(texts.get(field)) for field in self.fields]
-        one = all(isinstance(column, str) for column in columns)
-        columns = [[column] if one else column for column in columns]
-        lists = all(isinstance(c, (list, tuple)) for c in columns)
+        lists = [column for column in columns if isinstance(column, (list, tuple))]
+        n = len(lists[0]) if lists else 1
+        columns = [[c] * n if isinstance(c, str) else c for c in columns]
         if (
             set(texts) != {*self.fields}
-            or not lists
-            or len({len(c) for c in columns}) != 1
+            or not all(isinstance(c, (list, tuple)) and len(c) == n for c in columns)
             or not all(isinstance(text, str) for column in columns for text in column)
         ):
             raise TypeError(
@@ -337,7 +336,7 @@ class PairPipeline:
         for column in columns:
             Pipeline.check_script(self, [read_text(i, t) for i, t in enumerate(column)])  # pyright: ignore[reportArgumentType]
         results = [self.answer(*pair) for pair in zip(*columns)]
-        return results[0] if one else results
+        return results if lists else results[0]
 
     def answer(self, first: str, second: str) -> dict[str, Any]:
         """The result of a pair, in the order of `fields`."""

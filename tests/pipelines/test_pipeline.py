@@ -152,6 +152,7 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     assert sum(one["score"] for one in find.best(context, "Who sleeps?", 99)) < 1
     none = {"text": "", "score": 0.0, "start": 0, "end": 0}
     assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
+    assert find(question=["Who sleeps?", "Who?"], context=context)[0] == answer
     with pytest.raises(TypeError, match="needs `context` and `question`"):
         find(question="Who?")
 
