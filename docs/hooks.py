@@ -55,7 +55,11 @@ def cards():
 
 def output(code):
     """What a Python program prints, without models in the cache."""
-    settings = {"COLUMNS": "88", "TF_CPP_MIN_LOG_LEVEL": "3", "ELMO_KERAS_CACHE": "none"}
+    settings = {
+        "COLUMNS": "88",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "ELMO_KERAS_CACHE": "none",
+    }
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
