@@ -163,10 +163,9 @@ def test_tags_are_those_of_the_heads(result, model):
 
 
 def test_the_page_opens_on_the_uses_of_a_word(result, model):
-    entry = json.loads((LIVE / "languages.json").read_text("utf-8"))["en"]["examples"][
-        0
-    ]
-    assert result["page"]["opening"] == len(entry["sentences"])
+    languages = json.loads((LIVE / "languages.json").read_text("utf-8"))
+    sentences = languages["en"]["examples"][0]["sentences"]
+    assert result["page"]["opening"] == len(sentences)
     assert result["page"]["labels"] == ["labels"]
 
 

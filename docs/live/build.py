@@ -51,8 +51,8 @@ def main() -> int:
     if unknown := models.keys() - languages.keys():
         parser.error(f"languages.json should have an entry for {', '.join(unknown)}.")
     for language, model in models.items():
-        heads = [f"{language}-{kind}" for kind in ("pos", "ner") if model == language]
-        heads = [find_head(name) for name in heads if name in names()]
+        wanted = [f"{language}-pos", f"{language}-ner"] if model == language else []
+        heads = [find_head(name) for name in wanted if name in names()]
         languages[language] |= {"model": model, "heads": heads}
     build(arguments.folder, {language: languages[language] for language in models})
     return 0
@@ -149,23 +149,24 @@ def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         head = read_head(path)
         tagger, vectors = LightTagger(head), head.config["token_vectors"]["config"]
         words = tagger.vectors
-        if vectors["elmo_at"] != "input" or words.layers != "mix" or not tagger.crf:
+        is_mix = vectors["elmo_at"] == "input" and words.layers == "mix"
+        if not is_mix or words.words is None or not tagger.crf:
             raise ValueError(
-                f"{path} should have a CRF, and a mix of ELMo's layers at its input."
+                f"{path} should have a CRF, and at its input word vectors and a mix of "
+                "ELMo's layers."
             )
         ((gamma, scalars),) = words.mixes
-        values, scales = quantise(np.asarray(words.words), 0)
+        values, scales = quantise(words.words, 0)
         lstms = [lstm_model(*lstm, steps={1: (STEPS,)}) for lstm in tagger.lstms]
-        crf = tagger.crf
         arrays = {
             "forward": lstms[0],
             "backward": lstms[1],
             "vectors": values,
             "scales": scales,
             "bias": tagger.bias,
-            "transitions": crf.transitions,
-            "first": crf.first,
-            "last": crf.last,
+            "transitions": tagger.crf.transitions,
+            "first": tagger.crf.first,
+            "last": tagger.crf.last,
         }
         parts |= {f"{name}{i}": array for name, array in arrays.items()}
         metadata.append(

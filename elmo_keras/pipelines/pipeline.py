@@ -305,8 +305,8 @@ class PairPipeline:
     """Answers for pairs of texts; `pipeline` makes one.
 
     The arguments of a call are the two fields of the model by name, each a `str` or a list
-    of `str` of the same length, or one `str` for all of a list: `question` and `context`, `premise` and `hypothesis`, or
-    `first` and `second`. Returns a dict, or a list of dicts.
+    of `str` of the same length, or one `str` for all of a list: `question` and `context`,
+    `premise` and `hypothesis`, or `first` and `second`. Returns a dict, or a list of dicts.
     """
 
     def __init__(self, name: str, model: Any, language: str | None = None):

@@ -7,7 +7,6 @@ import protocol
 
 from elmo_keras.pipelines.pipeline import analyze, pipeline
 from elmo_keras.pipelines.texts import read_text
-from elmo_keras.text.length_batches import chunks
 
 imported = time.time()
 pipelines = [pipeline(name) for name in sys.argv[1:]]
@@ -20,10 +19,10 @@ def tag_file(path: str) -> dict:
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     start, n_tokens = time.perf_counter(), 0
-    for some in chunks(lines, 2**16, len):
-        texts = [read_text(0, line) for line in some]
-        analyze(pipelines, texts)
-        n_tokens += sum(len(s) for text in texts for s in text.sentences)
+    for text, found in analyze(pipelines, (read_text(0, line) for line in lines)):
+        for one, analyses in zip(pipelines, found):
+            one.result(text, analyses)
+        n_tokens += sum(map(len, text.sentences))
     return {"tokens": n_tokens, "seconds": time.perf_counter() - start}
 
 
