@@ -3,7 +3,8 @@ const MOST_SENTENCES = 20, MOST_WORDS = 60, NEAREST = 8, TOP = 10;
 const $ = id => document.getElementById(id);
 const about = await fetch("models.json").then(r => r.json()).catch(() => null);
 
-let language, names = [], sentences = [], chosen = [0, 0], layer = 0, hasWords = false, hasTaggers = false;
+let language, names = [], sentences = [], chosen = [0, 0], layer = 0;
+const loaded = new Set(); // jobs that fetched more for this language
 let worker, version = 0, vectorsOf = new Map(), points = new Map();
 
 function element(tag, properties = {}, ...children) {
@@ -66,6 +67,19 @@ async function fetching(button, job, file, bytes) {
   }
 }
 
+// Shows a button that loads what `show` needs.
+function offer(target, job, name, file, bytes, show) {
+  const button = element("button", {type: "button"}, `Load ${name} (${megabytes(bytes)})`);
+  button.onclick = async () => {
+    if (!await fetching(button, job, file, bytes)) return;
+    loaded.add(job);
+    await show();
+    say(`Loaded ${name}.`);
+    target.focus();
+  };
+  target.replaceChildren(button);
+}
+
 // Loading.
 
 function showModels() {
@@ -86,7 +100,7 @@ async function load(key, button) {
   const begin = performance.now();
   if (!await fetching(button, "load", file, size)) return;
   language = key;
-  hasWords = hasTaggers = false;
+  loaded.clear();
   vectorsOf = new Map();
   showModels();
   $("opening").hidden = true;
@@ -332,16 +346,8 @@ function showPlane(uses) {
 async function showSubstitutes() {
   const {softmaxFile, softmaxBytes} = about.languages[language], [s, t] = chosen, target = $("substitutes");
   if (!softmaxFile) return target.replaceChildren("This model has no softmax.");
-  if (!hasWords) {
-    const get = element("button", {type: "button"}, `Load the words of the language model (${megabytes(softmaxBytes)})`);
-    get.onclick = async () => {
-      if (!await fetching(get, "loadWords", softmaxFile, softmaxBytes)) return;
-      hasWords = true;
-      await showSubstitutes();
-      say("The words are loaded.");
-      target.focus();
-    };
-    return target.replaceChildren(get);
+  if (!loaded.has("loadWords")) {
+    return offer(target, "loadWords", "the words of the language model", softmaxFile, softmaxBytes, showSubstitutes);
   }
   const key = `${sentences[s].words.join(" ")} ${t}`;
   if (target.dataset.of === key && target.querySelector("ol")) return;
@@ -370,17 +376,7 @@ for (const id of ["word", "labels"]) $(`${id}-tab`).onclick = () => { choosePane
 async function showLabels() {
   const {taggerFile, taggerBytes} = about.languages[language], target = $("labels");
   if (!taggerFile || target.hidden) return;
-  if (!hasTaggers) {
-    const get = element("button", {type: "button"}, `Load the taggers (${megabytes(taggerBytes)})`);
-    get.onclick = async () => {
-      if (!await fetching(get, "loadTaggers", taggerFile, taggerBytes)) return;
-      hasTaggers = true;
-      await showLabels();
-      say("The taggers are loaded.");
-      target.focus();
-    };
-    return target.replaceChildren(get);
-  }
+  if (!loaded.has("loadTaggers")) return offer(target, "loadTaggers", "the taggers", taggerFile, taggerBytes, showLabels);
   const mine = version, rows = [];
   for (const [s, {words}] of sentences.entries()) {
     const answers = await ask("tag", {tokens: words}).catch(error => fail(error.message));
