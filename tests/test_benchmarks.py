@@ -15,12 +15,14 @@ from tests.benchmarks import (
     embedding,
     engines,
     first_vector,
+    gains,
     growth,
     limits,
     runner,
     tasks,
 )
 from tests.benchmarks.embedding import needed
+from tests.support.paths import DATA
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,16 @@ def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
     words = [3, 4, 3, 3]  # characters with begin and end: "a", "bc", <S> and </S>
     expected = 5 * of_lstm + sum(n * per_window + for_each_word for n in words)
     assert needed(config, [["a", "bc"], ["a"]]) == expected
+
+
+@pytest.mark.parametrize("folder", gains.ROWS)
+def test_each_row_of_the_gains_is_a_task_with_files(folder, tmp_path):
+    task = gains.task_of(folder, DATA, tmp_path)
+    if not (DATA / folder).is_dir():
+        pytest.skip(f"needs {folder} below ELMO_KERAS_DATA, which is {DATA}")
+    assert task.train.is_file() and (task.test is None or task.test.is_file())
+    names = [variant.variant for variant in task.variants()]
+    assert names[0].startswith("baseline") and f"elmo-{folder[:2]}-int8" in names[1]
 
 
 def test_the_best_spans_are_scored_with_and_without_learned_endings(tmp_path, capsys):

@@ -71,7 +71,10 @@ def compare(task: Task, comparison: Comparison) -> None:
         print(results_table(runs))
     if comparison.paired:
         print()
-        print(paired_tests_table(task, compared))
+        head = ["variant", "and", "difference", "p"]
+        tests = paired_tests(task, compared)
+        rows = [(*names, f"{100 * d:+.2f}", f"{p:.3f}") for *names, d, p in tests]
+        print(markdown_table(head, rows, n_left=2))
 
 
 def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Task]:
@@ -93,23 +96,29 @@ def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Tas
     return [baseline, *(dataclasses.replace(elmo, **options) for options in changed)]
 
 
-def paired_tests_table(task: Task, compared: Sequence[Task]) -> str:
-    """Tests each variant against the one before it, if it has as much data."""
+def paired_tests(
+    task: Task, compared: Sequence[Task]
+) -> list[tuple[str, str, float, float]]:
+    """Tests each variant against the one before it, if it has as much data.
+
+    Returns both names, the difference of their scores and p, see `paired_test`.
+    """
     import keras
+
+    from elmo_keras.tasks import models as _  # noqa: F401, whose files are loaded
 
     data = read_data(task)
     examples = data.test or data.dev
-    rows, before, first = [], None, []
+    tests, before, first = [], None, []
     for variant in compared:
         paths = [task.output / model_file(variant, seed) for seed in task.seeds]
         models: list = [keras.models.load_model(path, compile=False) for path in paths]
         second = [task.evaluate(model, examples) for model in models]
         if before is not None and before.share == variant.share:
-            difference, p = paired_test(first, second, task.first_score)
-            names = before.variant, variant.variant
-            rows.append((*names, f"{100 * difference:+.2f}", f"{p:.3f}"))
+            found = paired_test(first, second, task.first_score)
+            tests.append((before.variant, variant.variant, *found))
         before, first = variant, second
-    return markdown_table(["variant", "and", "difference", "p"], rows, n_left=2)
+    return tests
 
 
 def paired_test(

@@ -3,6 +3,8 @@
 import itertools
 import json
 import re
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -13,6 +15,7 @@ from elmo_keras.tasks.compare import paired_test
 from elmo_keras.tasks.fitting import Training
 from elmo_keras.tasks.tag.task import Tagging
 from tests.support.commands import command as command_named
+from tests.support.paths import ROOT
 from tests.support.task_models import run_command
 
 layer_weights, tag = command_named("layer-weights"), command_named("tag")
@@ -147,9 +150,11 @@ def test_runs_are_shared_with_the_command_of_the_task_and_tested(
     assert [record["variant"] for record in records] == ["elmo-lm-both", "baseline"]
     before = results.read_bytes()
     assert "baseline, seed 1" in capsys.readouterr().out
-    assert tag([*table, "--paired"]) == 0
+    # A new process has not imported the classes of the models.
+    code = "from elmo_keras.util.console import main; main()"
+    program = [sys.executable, "-c", code, "tag", *table, "--paired"]
+    output = subprocess.check_output(program, cwd=ROOT, text=True)
     assert results.read_bytes() == before
-    output = capsys.readouterr().out
     assert "seed 1" not in output
     first, second, difference, p = output.splitlines()[-1].strip("| ").split("|")
     assert (first.strip(), second.strip()) == ("baseline", "elmo-lm-both")

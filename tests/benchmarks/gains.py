@@ -1,0 +1,183 @@
+"""What ELMo gains in each task: the first table of the research notes, and its chart.
+
+    python -m tests.benchmarks.gains DATA OUT [FOLDER …] --word-vectors en.vec ko.vec
+
+DATA is the folder of the corpora, OUT keeps the runs: the same command resumes. Words of
+the tasks' models start from random vectors, and again from those of --word-vectors, the
+static vectors of a language. The biLM is the package's, in int8. Where a file has no
+test part, a fifth of it is held out, chooses the epoch and gives the score.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elmo_keras.pipelines.make import WIKIGOLD
+from elmo_keras.tasks.answer.task import Answering
+from elmo_keras.tasks.classify.task import Classification
+from elmo_keras.tasks.compare import paired_tests
+from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.entail.task import Entailment
+from elmo_keras.tasks.run import run
+from elmo_keras.tasks.similarity.task import Similarity
+from elmo_keras.tasks.tag.task import Tagging
+from elmo_keras.tasks.task import Task
+from elmo_keras.util.markdown_table import percent_spread
+from tests.benchmarks import runner
+
+SMALLEST_P = 0.001  # of 1,000 exchanges
+
+
+class Row(NamedTuple):
+    """A task on the files of a folder, to train on and to test; and the paper's gain."""
+
+    kind: type[Task]
+    title: str
+    files: str
+    epochs: int
+    patience: int
+    seeds: int
+    paper: str = "–"
+
+
+PARTS, SMALL = "train.conll.gz dev.conll", "klue-ner-v1.1_dev.first4000.tsv"
+GOLD = WIKIGOLD.partition("/")[2]
+KORQUAD = "korquad_train.json korquad_dev.json"
+WNUT = "wnut17train.conll emerging.dev.conll"
+EWT, GSD = (f"{x}-ud-train.conllu {x}-ud-dev.conllu" for x in ("en_ewt", "ko_gsd"))
+SQUAD, CONLL, ONTONOTES = "SQuAD, +4.7", "CoNLL-2003, +2.1", "OntoNotes, +3.2"
+ROWS = {  # folders, which begin with the name of the language model
+    "en_qa": Row(Answering, "questions", "train.json dev.json", 4, 2, 1, SQUAD),
+    "ko_qa": Row(Answering, "questions, Korean", KORQUAD, 4, 2, 1),
+    "en_snli": Row(Entailment, "entailment", "dev.txt", 6, 2, 3, "SNLI, +0.7"),
+    "en_srl_ewt": Row(Tagging, "semantic roles", PARTS, 5, 2, 1, ONTONOTES),
+    "en_coref_litbank": Row(Coreference, "coreference", PARTS, 8, 2, 3, ONTONOTES),
+    "en_ner_misc": Row(Tagging, "entities, Wikigold", GOLD, 15, 3, 3, CONLL),
+    "ko_klue": Row(Tagging, "entities, Korean", SMALL, 8, 2, 3, CONLL),
+    "en_sst5": Row(
+        Classification, "sentiment", "sst_train.txt sst_dev.txt", 8, 2, 3, "SST-5, +3.3"
+    ),
+    "ko_nsmc": Row(
+        Classification,
+        "sentiment, Korean",
+        "ratings_train.txt ratings_valid.txt",
+        8,
+        2,
+        3,
+    ),
+    "en_ewt": Row(Tagging, "parts of speech", EWT, 6, 2, 1),
+    "ko_ud_gsd": Row(Tagging, "parts of speech, Korean", GSD, 10, 3, 1),
+    "en_ner_wnut17": Row(Tagging, "entities", WNUT, 15, 3, 3, CONLL),
+    "en_coref_gum": Row(Coreference, "coreference", PARTS, 20, 4, 1, ONTONOTES),
+    "ko_coref_koconovel": Row(Coreference, "coreference, Korean", PARTS, 10, 4, 1),
+    "en_goemotions": Row(Classification, "emotions", "train.tsv dev.tsv", 8, 2, 1),
+    "ko_korsts": Row(Similarity, "similarity", "sts-train.tsv sts-dev.tsv", 6, 2, 3),
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "ko_qa": {"metric": "korquad"},
+    "en_srl_ewt": {"kind": "srl"},
+    "ko_klue": {"kind": "klue"},
+    "ko_nsmc": {"format": "nsmc", "limit": 10_000},
+    "en_goemotions": {"format": "goemotions", "share": 0.2},
+}
+
+
+def main(
+    data: Path,
+    output: Path,
+    rows: Sequence[str] = (),
+    /,
+    *,
+    word_vectors: Sequence[Path] = (),
+    picture: Path | None = None,
+) -> None:
+    """Measures rows, all if no folder is named."""
+    starts = ["random", "word2vec"] if word_vectors else ["random"]
+    gains, table = {}, []
+    for folder in rows or ROWS:
+        task = task_of(folder, data, output / folder)
+        tasks = [task]
+        if word_vectors:
+            (file,) = (x for x in word_vectors if x.name.startswith(task.elmo[0]))
+            vectors = {"word_vectors": file, "output": output / f"{folder}-word2vec"}
+            tasks.append(dataclasses.replace(task, **vectors))
+        (score, *_), *_ = found = [measure(task) for task in tasks]
+        title = f"{ROWS[folder].title}, `{folder}`"
+        cells = [cell for _, cells, _ in found for cell in cells]
+        table.append((title, score, *cells, ROWS[folder].paper))
+        gains[title.replace("`", "")] = [gain for *_, gain in found]
+    columns = [f"{s}: baseline, with ELMo, gain".split(", ") for s in starts]
+    runner.head("task", "score", *itertools.chain(*columns), "the paper")
+    for cells in table:
+        runner.row(*cells)
+    if picture:
+        draw(gains, starts, picture)
+
+
+def task_of(folder: str, data: Path, output: Path) -> Task:
+    row = ROWS[folder]
+    train, *test = (data / folder / name for name in row.files.split())
+    settings = dict(SETTINGS.get(folder, {}))
+    if folder == "en_goemotions":
+        settings["labels"] = data / folder / "labels.txt"
+    return row.kind(
+        train=train,
+        test=test[0] if test else None,
+        dev_share=0.1 if test else 0.2,
+        output=output,
+        elmo=(folder[:2],),
+        baseline=True,
+        arithmetic="int8",
+        epochs=row.epochs,
+        patience=row.patience,
+        seeds=range(1, row.seeds + 1),
+        **settings,
+    )
+
+
+def measure(task: Task) -> tuple[str, list[str], float]:
+    """The score's name; the baseline's, ELMo's and the gain with its p; the gain."""
+    results = run(task)
+    part = "test" if task.test else "dev"
+    name = next(iter(results[0][part]))
+    without, with_elmo = (
+        [result[part][name] for result in results if bool(result["mixes"]) == mixed]
+        for mixed in (False, True)
+    )
+    gain = 100 * float(np.mean(with_elmo) - np.mean(without))
+    ((*_, p),) = paired_tests(task, task.variants())
+    shown = f"{gain:+.2f}" + (f", p&nbsp;{p:.3f}" if p >= SMALLEST_P + 5e-4 else "")
+    return name, [percent_spread(without), percent_spread(with_elmo), shown], gain
+
+
+def draw(gains: dict[str, list[float]], starts: list[str], path: Path) -> None:
+    """Draws the gains as bars, in colours for light and dark pages."""
+    from matplotlib.figure import Figure
+
+    grey = "#808080"
+    figure = Figure(figsize=(8, 0.45 * len(gains) + 1), layout="constrained")
+    axes = figure.subplots()
+    height = 0.8 / len(starts)
+    for i, (start, color) in enumerate(zip(starts, ("#5c6bc0", "#26a69a"))):
+        values = [row[i] for row in gains.values()]
+        places = [place + i * height for place in range(len(gains))]
+        label = f"words start from {start} vectors"
+        bars = axes.barh(places, values, height, color=color, label=label)
+        axes.bar_label(bars, fmt="%+.1f", padding=3, color=grey)
+    axes.set_yticks([i + (0.8 - height) / 2 for i in range(len(gains))], [*gains])
+    axes.invert_yaxis()
+    axes.axvline(0, color=grey, linewidth=1)
+    axes.set_xlabel("gain from ELMo, points", color=grey)
+    axes.margins(x=0.12)
+    axes.tick_params(colors=grey)
+    axes.spines[:].set_visible(False)
+    axes.legend(frameon=False, labelcolor=grey)
+    figure.savefig(path, transparent=True)
+
+
+if __name__ == "__main__":
+    runner.run(main)
