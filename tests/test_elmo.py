@@ -96,7 +96,9 @@ def test_strings_lists_arrays_ragged_and_character_ids_are_the_same(config, elmo
     np.testing.assert_array_equal(elmo(character_ids(ragged, config)), expected)
 
 
-@pytest.mark.parametrize("characters", [False, True])
+@pytest.mark.parametrize(
+    "characters", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 def test_batches_without_any_token_give_zeros(config, characters):
     elmo = elmo_layer(config, num_representations=2)
     spec = tf.TensorSpec((None, None), tf.string)

@@ -30,7 +30,9 @@ def test_the_sentence_with_the_same_words_in_another_order_is_found(text, find):
     assert found[0] == ("3", SENTENCES[2])
 
 
-@pytest.mark.parametrize("options", [[], ["--center"]])
+@pytest.mark.parametrize(
+    "options", [["--center"], pytest.param([], marks=pytest.mark.slow)]
+)
 def test_sentences_are_found_in_parquet_as_in_a_text(text, in_parquet, find, options):
     (wanted,), (found,) = (find(f, *options, QUERY) for f in (text, in_parquet))
     # An id counts from 0, the number of a line from 1.

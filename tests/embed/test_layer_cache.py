@@ -46,7 +46,9 @@ def test_shuffled_epochs_have_every_text_once_in_another_order(elmo):
     np.testing.assert_array_equal(np.concatenate([y for _, y in again]), epochs[0])
 
 
-@pytest.mark.parametrize("with_labels", [False, True])
+@pytest.mark.parametrize(
+    "with_labels", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_a_dataset_of_texts_is_read(elmo, with_labels):
     texts = tf.data.Dataset.from_tensor_slices(TEXTS)
     if with_labels:

@@ -19,6 +19,7 @@ from elmo_keras.text.token_batches import padded_tokens
 from tests.support.heads import SPANS, make_head, task_model
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], "money in The bank".split()]
+slow = pytest.mark.slow
 ATOL = 0.05  # of probabilities, by weights and products in int8
 
 
@@ -34,9 +35,9 @@ def layers(model_directory):
         ("ner", {"elmo_at": "both"}),
         ("ner", {"elmo": {"layer_norm": True}}),
         ("plain", {"elmo_at": "output"}),
-        ("pos", {"elmo": {"layers": "top"}}),
-        ("pos", {"elmo": {"layers": 1}}),
-        ("pos", {"elmo": {"layers": "average"}}),
+        pytest.param("pos", {"elmo": {"layers": "top"}}, marks=slow),
+        pytest.param("pos", {"elmo": {"layers": 1}}, marks=slow),
+        pytest.param("pos", {"elmo": {"layers": "average"}}, marks=slow),
     ],
 )
 def test_a_tagger_gives_the_tags_of_its_task_model(
@@ -68,8 +69,15 @@ def test_roles_are_those_of_the_given_predicate(head, model_directory, layers):
     assert [a.scores for a in answers] != [a.scores for a in other]
 
 
-@pytest.mark.parametrize("kind", ["sentiment", "emotions"])
-@pytest.mark.parametrize("elmo_at", ["input", "both"])
+@pytest.mark.parametrize(
+    ("kind", "elmo_at"),
+    [
+        ("sentiment", "input"),
+        ("emotions", "both"),
+        pytest.param("sentiment", "both", marks=slow),
+        pytest.param("emotions", "input", marks=slow),
+    ],
+)
 def test_a_classifier_gives_the_probabilities_of_its_task_model(
     kind, elmo_at, model_directory, layers, tmp_path
 ):

@@ -179,6 +179,10 @@ CASES |= {
     ),
 }
 COMMANDS = [name for name, case in CASES.items() if case.text]
+VARIANTS = [
+    pytest.param(name, marks=[] if name in COMMANDS else pytest.mark.slow)
+    for name in CASES
+]
 TASKS = {case.task.name: case.task for case in CASES.values()}
 
 
@@ -238,7 +242,7 @@ def check_padding(model, inputs, *, expected, by_token=False):
             assert_same(apart, together, 1e-5)
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=VARIANTS)
 def made(request):
     """A case, its model with ELMo at both places, and the outputs."""
     case = CASES[request.param]
@@ -247,7 +251,7 @@ def made(request):
     return case, model, model(case.inputs)
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=VARIANTS)
 def plain(request):
     """A case, and its model without ELMo."""
     keras.utils.set_random_seed(0)
