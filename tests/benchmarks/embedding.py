@@ -10,8 +10,7 @@ layers, with the same random weights in the published layout:
 - simple-elmo graph: its batched graph and `Batcher`; API: `ElmoModel.get_elmo_vectors`;
 - elmo-keras float32, bfloat16: `Elmo.all_layers` in a `tf.function`, `embed_corpus` for the
   file; eager: `Elmo.all_layers` outside of any graph; Embedder: an `Embedder`; int8, LiteRT
-  float32: an `Embedder` of a `.tflite` file, without TensorFlow; with --checkout, the
-  `Embedder` of another checkout.
+  float32: an `Embedder` of a `.tflite` file, without TensorFlow.
 
 Batches have words that elmo-keras has computed before, whole files new ones. Only real tokens count. A turn has at least eight sentences. Of the whole sample, the
 peers get batches of each of --file-batch-sizes, sorted by length, and the fastest size
@@ -47,7 +46,7 @@ OURS = {
     "elmo-keras LiteRT float32": ("in_litert", "float32"),
 }
 SYSTEMS = PEERS | OURS
-OTHER, KNOWN_AT_ONCE = "Embedder of --checkout", 128
+KNOWN_AT_ONCE = 128
 N_COMPARED, AT_ONCE, MIN_SENTENCES = 32, 8, 8
 GEMM = 4096  # rows and columns of the large product
 Sentences = list[list[str]]
@@ -56,7 +55,6 @@ Sentences = list[list[str]]
 def main(
     *,
     text: Path,
-    checkout: Path | None = None,
     presets: Sequence[runner.Preset] = ("small", "original"),
     sentences: runner.Count = 512,
     seconds: runner.Positive = 45,
@@ -65,17 +63,14 @@ def main(
     file_batch_sizes: Sequence[runner.Count] = (8, 32, 128),
 ) -> None:
     given = runner.read(text, sentences)
-    chosen = {name: (*SYSTEMS[name], runner.ROOT) for name in systems}
-    if checkout:
-        chosen[OTHER] = "ours", "embedder", checkout
     print(f"{len(given):,} sentences of {n_tokens(given):,} tokens\n")
     for preset in presets:
         with (
             runner.inputs(preset, given) as folder,
             runner.started(
                 {
-                    name: runner.worker(script, folder, way, checkout=place)
-                    for name, (script, way, place) in chosen.items()
+                    name: runner.worker(script, folder, way)
+                    for name, (script, way) in ((n, SYSTEMS[n]) for n in systems)
                 }
             ) as found,
         ):

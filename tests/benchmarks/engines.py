@@ -90,7 +90,7 @@ def turn(
 def timed(command: Sequence[object]) -> tuple[float, float]:
     """Runs a command; returns its seconds, and those of all its processes together."""
     start, computed = time.perf_counter(), {}
-    with runner.finished(command, runner.ROOT) as process:
+    with runner.finished(command) as process:
         while process.poll() is None:
             for pid in [process.pid, *descendants(process.pid)]:
                 computed[pid] = max(computed.get(pid, 0.0), processor_seconds(pid))

@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.first_vector --text FILE
 
-Each start is a new process; AllenNLP, `Elmo.all_layers` called eagerly, an `Embedder`, one of
-int8, and with --checkout those of another checkout take turns. Keras imports matplotlib where it is
-installed: --python names an environment with elmo-keras' dependencies and without it.
+Each start is a new process; AllenNLP, `Elmo.all_layers` called eagerly, an `Embedder`
+and one of int8 take turns. Keras imports matplotlib where it is installed: --python names
+an environment with elmo-keras' dependencies and without it.
 """
 
 import statistics
@@ -25,18 +25,17 @@ Ends = dict[str, tuple[float, float]]  # of the stages: seconds, processor secon
 def main(
     *,
     text: Path,
-    checkout: Path | None = None,
     presets: Sequence[runner.Preset] = ("small", "original"),
     rounds: runner.Count = 5,
     python: str = sys.executable,
 ) -> None:
     sentences = runner.read(text, 1)
-    systems = {ALLENNLP: ("with_allennlp", "embedding", {})}
-    for name, folder in {"": runner.ROOT, "other: ": checkout}.items():
-        for way in ("eager", "embedder") if folder else ():
-            options = {"python": python, "checkout": folder}
-            systems[f"{name}{way}"] = ("ours", way, options)
-    systems["int8"] = ("in_litert", "int8", {"python": python})
+    systems = {
+        ALLENNLP: ("with_allennlp", "embedding", ""),
+        "eager": ("ours", "eager", python),
+        "embedder": ("ours", "embedder", python),
+        "int8": ("in_litert", "int8", python),
+    }
     total = "start to first vectors"
     runner.head("preset", "system", *STAGES, total, f"to {ALLENNLP}", "processor")
     for preset in presets:
@@ -52,11 +51,11 @@ def main(
 
 
 def start(
-    folder: Path, batch: list[list[str]], script: str, way: str, options: dict
+    folder: Path, batch: list[list[str]], script: str, way: str, python: str
 ) -> Ends:
     """The ends of the stages of one start, in seconds since it."""
     begin = time.time()
-    with runner.worker(script, folder, way, **options) as worker:
+    with runner.worker(script, folder, way, python=python) as worker:
         ends = {"import": (worker.hello["imported"] - begin, 0.0)}
         ends["read"] = time.time() - begin, 0.0
         for name in ("first", "second"):

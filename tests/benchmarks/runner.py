@@ -1,7 +1,7 @@
 """What all benchmarks share: their arguments, systems that take turns, and tables.
 
 A system answers `ask(NAME, …)`. Most are workers: processes of `workers/`, each in the
-environment or checkout of its system, which answer a line of JSON with a line of JSON.
+environment of its system, which answer a line of JSON with a line of JSON.
 Systems take turns, so that whatever else the machine does affects all of them.
 """
 
@@ -96,14 +96,12 @@ class Worker:
 
 
 @contextlib.contextmanager
-def worker(
-    script: str, *arguments: str | Path, python: str = "", checkout: Path = ROOT
-) -> Iterator[Worker]:
-    """A process of `workers/SCRIPT.py`, a peer's or on a checkout, within the block."""
+def worker(script: str, *arguments: str | Path, python: str = "") -> Iterator[Worker]:
+    """A process of `workers/SCRIPT.py` within the block."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         process = process_of(
             [python or interpreter(script), HERE / f"workers/{script}.py", *arguments],
-            None if script in PEERS else checkout,
+            peer=script in PEERS,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -123,11 +121,11 @@ def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterato
 
 
 @contextlib.contextmanager
-def finished(command: Sequence[object], checkout: Path) -> Iterator[subprocess.Popen]:
-    """A command of a checkout, which has done its work when the block ends."""
+def finished(command: Sequence[object]) -> Iterator[subprocess.Popen]:
+    """A command of the package, which has done its work when the block ends."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         streams = {"stdout": log, "stderr": log}
-        process = process_of(command, checkout, cwd=checkout, **streams)
+        process = process_of(command, cwd=ROOT, **streams)
         try:
             yield process
             if process.wait():
@@ -142,11 +140,10 @@ def end_of(log: IO[str]) -> str:
 
 
 def process_of(
-    command: Sequence[object], checkout: Path | None, **options: Any
+    command: Sequence[object], peer: bool = False, **options: Any
 ) -> subprocess.Popen:
-    """A process that imports the `elmo_keras` of a checkout, or that of a peer."""
-    peer = {"TF_USE_LEGACY_KERAS": "1"}
-    own = {"PYTHONPATH": str(checkout.resolve())} if checkout else peer
+    """A process that imports this `elmo_keras`, or that of a peer."""
+    own = {"TF_USE_LEGACY_KERAS": "1"} if peer else {"PYTHONPATH": str(ROOT)}
     quiet = {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [str(word) for word in command]
     return subprocess.Popen(command, env=os.environ | quiet | own, text=True, **options)

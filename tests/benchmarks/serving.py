@@ -41,13 +41,13 @@ SYSTEMS = "function", "gRPC", "embedded", "REST", "int8"
 
 
 class Server:
-    """`python -m export.serve` of a checkout, its `process`, `port` and `rest_port`."""
+    """`python -m export.serve`, its `process`, `port` and `rest_port`."""
 
-    def __init__(self, folder: Path, *options: str, checkout: Path = runner.ROOT):
+    def __init__(self, folder: Path, *options: str):
         command = [sys.executable, "-m", "export.serve", folder.absolute()]
         command += [*options, "--port=0", "--rest-port=0"]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = runner.process_of(command, checkout, cwd=checkout, **streams)
+        self.process = runner.process_of(command, cwd=runner.ROOT, **streams)
         line = self.process.stdout.readline()
         if not line:
             raise ValueError(f"{folder} can't be served.")

@@ -36,10 +36,10 @@ N_VALID = 8  # sentences whose perplexity `train.py` computes
 
 
 class TrainPy:
-    """`train.py` of a checkout as a system: each request resumes its run."""
+    """`train.py` as a system: each request resumes its run."""
 
-    def __init__(self, folder: Path, checkout: Path, *arguments: str | Path):
-        self.folder, self._checkout, self._arguments = folder, checkout, arguments
+    def __init__(self, folder: Path, *arguments: str | Path):
+        self.folder, self._arguments = folder, arguments
         self._steps, self._gigabytes, self._sums = 0, 0.0, (0.0, 0, 0.0)
 
     def ask(self, name: str, number: int) -> dict[str, float]:
@@ -47,7 +47,7 @@ class TrainPy:
         self._steps += number
         command = [sys.executable, "train.py", "--output", self.folder]
         command += [*self._arguments, "--published-state", "--steps", self._steps]
-        with runner.finished(command, self._checkout) as process:
+        with runner.finished(command) as process:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         self._gigabytes = max(self._gigabytes, used.ru_maxrss * 1024 / 1e9)
@@ -117,7 +117,7 @@ def main(
             arguments = written(folder, text, number, **sizes)
             arguments += ["--preset", preset, "--dtype"]
             running = {
-                name: TrainPy(folder / policy, runner.ROOT, *arguments, policy)
+                name: TrainPy(folder / policy, *arguments, policy)
                 for name, policy in OURS.items()
                 if name in systems
             }

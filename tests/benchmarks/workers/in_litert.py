@@ -2,7 +2,7 @@
 
     python in_litert.py FOLDER WAY
 
-PYTHONPATH names the checkout. WAY is `int8` or `float32`, with `-1` for one thread.
+WAY is `int8` or `float32`, with `-1` for one thread.
 """
 
 import os

@@ -2,7 +2,7 @@
 
     python ours.py FOLDER WAY
 
-PYTHONPATH names the checkout. WAY is `float32` or `bfloat16` (`Elmo.all_layers` in a
+WAY is `float32` or `bfloat16` (`Elmo.all_layers` in a
 `tf.function`, `embed_corpus` for files), `eager` (`Elmo.all_layers` outside of any graph),
 `embedder`; `fine-tuning` or `frozen`; `coreference` or `answer` (documents).
 """
@@ -39,13 +39,8 @@ def main(folder: Path, way: str) -> None:
     protocol.answer_requests(hello, requests)
 
 
-def all_layers(elmo: Elmo):
-    """The method that computes all layers; checkouts before 0.4 call it `layers`."""
-    return getattr(elmo, "all_layers", None) or elmo.layers
-
-
 def eager(elmo: Elmo):
-    return lambda sentences: all_layers(elmo)(sentences).numpy()
+    return lambda sentences: elmo.all_layers(sentences).numpy()
 
 
 def embedder(elmo: Elmo):
@@ -55,7 +50,7 @@ def embedder(elmo: Elmo):
 def graph(elmo: Elmo):
     """The layer in a graph of the caller's."""
     tokens = tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1)
-    layers = tf.function(all_layers(elmo), input_signature=[tokens])
+    layers = tf.function(elmo.all_layers, input_signature=[tokens])
     return lambda sentences: layers(ragged(sentences)).numpy()
 
 
