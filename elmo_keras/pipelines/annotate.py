@@ -80,7 +80,9 @@ def annotate(
     with stopping() as stop, source.open("rb") as file:
         lines = (line.decode().rstrip("\r\n") for line in lines_of(file, source))
         if output is None:
-            return _print(lines, loaded, stop)
+            # What is typed is answered line by line.
+            parts = ([line] for line in lines) if os.isatty(file.fileno()) else [lines]
+            return _print(parts, loaded, stop)
         metadata = {
             "text": file_stamp(source) if is_file else None,
             "pipelines": [*pipelines],
@@ -142,9 +144,10 @@ def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
         ]
 
 
-def _print(lines, pipelines, stop) -> int:
+def _print(parts, pipelines, stop) -> int:
     color, spans = sys.stdout.isatty(), []
-    for some in _annotate(lines, pipelines):
+    annotated = (_annotate(lines, pipelines) for lines in parts)
+    for some in itertools.chain.from_iterable(annotated):
         for text, found in some:
             print(formats.terminal(text, pipelines, found, color=color), end="")
             for one, analyses in zip(pipelines, found):

@@ -2,11 +2,15 @@
 
 import gzip
 import json
+import os
+import threading
+from pathlib import Path
 
 import pytest
 
 from elmo_keras import pipeline
 from elmo_keras.pipelines import annotate as module
+from elmo_keras.pipelines import formats
 from tests.support.commands import command
 from tests.support.heads import save_task_model
 
@@ -64,6 +68,25 @@ def test_html_escapes_and_marks_spans(text, head, tmp_path):
     spans = [s for line in TEXT.split("\n") for s in pipeline(head("ner"))(line)]
     assert page.count("<mark") == page.count("</mark>") == len(spans) > 0
     assert "&lt;</span>" in page and "<b>sleeps" not in page
+
+
+def test_what_is_typed_is_answered_line_by_line(head, monkeypatch, capsys):
+    ours, theirs = os.openpty()
+    monkeypatch.setattr(module, "Path", lambda _: Path(os.ttyname(theirs)))
+    print_line, answered = formats.terminal, []
+
+    def terminal(text, *arguments, **options):
+        answered.append(text.source)
+        os.write(ours, b"Ann sleeps.\n" if len(answered) == 1 else b"\x04")
+        return print_line(text, *arguments, **options)
+
+    monkeypatch.setattr(formats, "terminal", terminal)
+    late = threading.Timer(20, os.write, (ours, b"\x04\x04"))  # nothing was answered
+    late.start()
+    os.write(ours, b"The bank.\n")
+    assert annotate(["-", "--with", head("pos")]) == 0
+    late.cancel()
+    assert answered == ["The bank.", "Ann sleeps."]
 
 
 def test_the_terminal_obeys_no_text(text, head, capsys):
