@@ -22,7 +22,6 @@ from tests.benchmarks import (
     tasks,
 )
 from tests.benchmarks.embedding import needed
-from tests.support.paths import DATA
 
 
 @pytest.mark.parametrize(
@@ -87,14 +86,12 @@ def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
     assert needed(config, [["a", "bc"], ["a"]]) == expected
 
 
-@pytest.mark.parametrize("folder", gains.ROWS)
-def test_each_row_of_the_gains_is_a_task_with_files(folder, tmp_path):
-    task = gains.task_of(folder, DATA, tmp_path)
-    if not (DATA / folder).is_dir():
-        pytest.skip(f"needs {folder} below ELMO_KERAS_DATA, which is {DATA}")
-    assert task.train.is_file() and (task.test is None or task.test.is_file())
-    names = [variant.variant for variant in task.variants()]
-    assert names[0].startswith("baseline") and f"elmo-{folder[:2]}-int8" in names[1]
+def test_each_row_of_the_gains_is_a_task_with_files(data, tmp_path):
+    for folder in gains.ROWS:
+        task = gains.task_of(folder, data(folder).parent, tmp_path)
+        assert task.train.is_file() and (task.test is None or task.test.is_file())
+        baseline, elmo = (variant.variant for variant in task.variants())
+        assert baseline.startswith("baseline") and f"-{folder[:2]}-int8" in elmo
 
 
 def test_the_best_spans_are_scored_with_and_without_learned_endings(tmp_path, capsys):

@@ -105,15 +105,15 @@ def paired_tests(
     """
     import keras
 
-    from elmo_keras.tasks import models as _  # noqa: F401, whose files are loaded
+    from elmo_keras.tasks import models  # noqa: F401, whose files are loaded
 
     data = read_data(task)
     examples = data.test or data.dev
     tests, before, first = [], None, []
     for variant in compared:
         paths = [task.output / model_file(variant, seed) for seed in task.seeds]
-        models: list = [keras.models.load_model(path, compile=False) for path in paths]
-        second = [task.evaluate(model, examples) for model in models]
+        loaded: list = [keras.models.load_model(path, compile=False) for path in paths]
+        second = [task.evaluate(model, examples) for model in loaded]
         if before is not None and before.share == variant.share:
             found = paired_test(first, second, task.first_score)
             tests.append((before.variant, variant.variant, *found))

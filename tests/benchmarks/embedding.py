@@ -63,6 +63,7 @@ def main(
     file_batch_sizes: Sequence[runner.Count] = (8, 32, 128),
 ) -> None:
     given = runner.read(text, sentences)
+    chosen = {name: SYSTEMS[name] for name in systems}
     print(f"{len(given):,} sentences of {n_tokens(given):,} tokens\n")
     for preset in presets:
         with (
@@ -70,7 +71,7 @@ def main(
             runner.started(
                 {
                     name: runner.worker(script, folder, way)
-                    for name, (script, way) in ((n, SYSTEMS[n]) for n in systems)
+                    for name, (script, way) in chosen.items()
                 }
             ) as found,
         ):

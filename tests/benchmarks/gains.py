@@ -1,25 +1,24 @@
 """What ELMo gains in each task: the first table of the research notes, and its chart.
 
-    python -m tests.benchmarks.gains DATA OUT [FOLDER …] --word-vectors en.vec ko.vec
+    python -m tests.benchmarks.gains DATA OUT [FOLDER …] --word-vectors EN KO
 
 DATA is the folder of the corpora, OUT keeps the runs: the same command resumes. Words of
-the tasks' models start from random vectors, and again from those of --word-vectors, the
-static vectors of a language. The biLM is the package's, in int8. Where a file has no
+the tasks' models start from random vectors, and again from those of --word-vectors,
+static vectors of English and of Korean. The biLM is the package's, in int8. Where a file has no
 test part, a fifth of it is held out, chooses the epoch and gives the score.
 """
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from elmo_keras.pipelines.make import WIKIGOLD
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.compare import paired_tests
+from elmo_keras.tasks.compare import paired_tests, share_points
 from elmo_keras.tasks.coreference.task import Coreference
 from elmo_keras.tasks.entail.task import Entailment
 from elmo_keras.tasks.run import run
@@ -63,7 +62,7 @@ ROWS = {  # folders, which begin with the name of the language model
     ),
     "ko_nsmc": Row(
         Classification,
-        "sentiment, Korean",
+        "sentiment, Korean, 10,000",
         "ratings_train.txt ratings_valid.txt",
         8,
         2,
@@ -74,7 +73,9 @@ ROWS = {  # folders, which begin with the name of the language model
     "en_ner_wnut17": Row(Tagging, "entities", WNUT, 15, 3, 3, CONLL),
     "en_coref_gum": Row(Coreference, "coreference", PARTS, 20, 4, 1, ONTONOTES),
     "ko_coref_koconovel": Row(Coreference, "coreference, Korean", PARTS, 10, 4, 1),
-    "en_goemotions": Row(Classification, "emotions", "train.tsv dev.tsv", 8, 2, 1),
+    "en_goemotions": Row(
+        Classification, "emotions, a fifth", "train.tsv dev.tsv", 8, 2, 1
+    ),
     "ko_korsts": Row(Similarity, "similarity", "sts-train.tsv sts-dev.tsv", 6, 2, 3),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -86,36 +87,60 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+Folder = Literal[tuple(ROWS)]
+
+
+class Measured(NamedTuple):
+    """The scores of a task without and with ELMo, and the p of their difference."""
+
+    score: str
+    baseline: list[float]
+    elmo: list[float]
+    p: float
+
+    @property
+    def gain(self) -> float:
+        return 100 * float(np.mean(self.elmo) - np.mean(self.baseline))
+
+    def cells(self) -> list[str]:
+        p = f", p&nbsp;{self.p:.3f}" if self.p > SMALLEST_P else ""
+        scores = percent_spread(self.baseline), percent_spread(self.elmo)
+        return [*scores, f"{self.gain:+.2f}{p}"]
+
+
 def main(
     data: Path,
     output: Path,
-    rows: Sequence[str] = (),
+    folders: Sequence[Folder] = (),
     /,
     *,
-    word_vectors: Sequence[Path] = (),
+    word_vectors: tuple[Path, Path] | None = None,
     picture: Path | None = None,
 ) -> None:
-    """Measures rows, all if no folder is named."""
+    """Measures the tasks of these folders, all if none is named."""
     starts = ["random", "word2vec"] if word_vectors else ["random"]
-    gains, table = {}, []
-    for folder in rows or ROWS:
+    vectors: dict[str, Path] = dict(zip(("en", "ko"), word_vectors or ()))
+    found: dict[str, list[Measured]] = {}
+    for folder in folders or ROWS:
         task = task_of(folder, data, output / folder)
         tasks = [task]
         if word_vectors:
-            (file,) = (x for x in word_vectors if x.name.startswith(task.elmo[0]))
-            vectors = {"word_vectors": file, "output": output / f"{folder}-word2vec"}
-            tasks.append(dataclasses.replace(task, **vectors))
-        (score, *_), *_ = found = [measure(task) for task in tasks]
+            start = {"word_vectors": vectors[folder[:2]]}
+            output_of = {"output": output / f"{folder}-word2vec"}
+            tasks.append(dataclasses.replace(task, **start, **output_of))
+        found[folder] = [measure(task) for task in tasks]
+    columns = [
+        column
+        for start in starts
+        for column in (f"{start}: baseline", "with ELMo", "gain")
+    ]
+    runner.head("task", "score", *columns, "the paper")
+    for folder, measured in found.items():
         title = f"{ROWS[folder].title}, `{folder}`"
-        cells = [cell for _, cells, _ in found for cell in cells]
-        table.append((title, score, *cells, ROWS[folder].paper))
-        gains[title.replace("`", "")] = [gain for *_, gain in found]
-    columns = [f"{s}: baseline, with ELMo, gain".split(", ") for s in starts]
-    runner.head("task", "score", *itertools.chain(*columns), "the paper")
-    for cells in table:
-        runner.row(*cells)
+        cells = [cell for one in measured for cell in one.cells()]
+        runner.row(title, measured[0].score, *cells, ROWS[folder].paper)
     if picture:
-        draw(gains, starts, picture)
+        draw(found, starts, picture)
 
 
 def task_of(folder: str, data: Path, output: Path) -> Task:
@@ -139,36 +164,30 @@ def task_of(folder: str, data: Path, output: Path) -> Task:
     )
 
 
-def measure(task: Task) -> tuple[str, list[str], float]:
-    """The score's name; the baseline's, ELMo's and the gain with its p; the gain."""
-    results = run(task)
-    part = "test" if task.test else "dev"
-    name = next(iter(results[0][part]))
-    without, with_elmo = (
-        [result[part][name] for result in results if bool(result["mixes"]) == mixed]
-        for mixed in (False, True)
-    )
-    gain = 100 * float(np.mean(with_elmo) - np.mean(without))
+def measure(task: Task) -> Measured:
+    """Trains what is missing; p compares the models with a biLM in float32."""
+    points, score = share_points(run(task))
+    ((_, baseline, elmo),) = points.values()
     ((*_, p),) = paired_tests(task, task.variants())
-    shown = f"{gain:+.2f}" + (f", p&nbsp;{p:.3f}" if p >= SMALLEST_P + 5e-4 else "")
-    return name, [percent_spread(without), percent_spread(with_elmo), shown], gain
+    return Measured(score, baseline, elmo, p)
 
 
-def draw(gains: dict[str, list[float]], starts: list[str], path: Path) -> None:
+def draw(found: dict[str, list[Measured]], starts: list[str], path: Path) -> None:
     """Draws the gains as bars, in colours for light and dark pages."""
     from matplotlib.figure import Figure
 
     grey = "#808080"
-    figure = Figure(figsize=(8, 0.45 * len(gains) + 1), layout="constrained")
+    figure = Figure(figsize=(8, 0.45 * len(found) + 1), layout="constrained")
     axes = figure.subplots()
     height = 0.8 / len(starts)
     for i, (start, color) in enumerate(zip(starts, ("#5c6bc0", "#26a69a"))):
-        values = [row[i] for row in gains.values()]
-        places = [place + i * height for place in range(len(gains))]
+        values = [measured[i].gain for measured in found.values()]
+        places = [place + i * height for place in range(len(found))]
         label = f"words start from {start} vectors"
         bars = axes.barh(places, values, height, color=color, label=label)
         axes.bar_label(bars, fmt="%+.1f", padding=3, color=grey)
-    axes.set_yticks([i + (0.8 - height) / 2 for i in range(len(gains))], [*gains])
+    titles = [f"{ROWS[folder].title}, {folder}" for folder in found]
+    axes.set_yticks([i + (0.8 - height) / 2 for i in range(len(found))], titles)
     axes.invert_yaxis()
     axes.axvline(0, color=grey, linewidth=1)
     axes.set_xlabel("gain from ELMo, points", color=grey)

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -70,9 +69,8 @@ def test_html_escapes_and_marks_spans(text, head, tmp_path):
     assert "&lt;</span>" in page and "<b>sleeps" not in page
 
 
-def test_what_is_typed_is_answered_line_by_line(head, monkeypatch, capsys):
-    ours, theirs = os.openpty()
-    monkeypatch.setattr(module, "Path", lambda _: Path(os.ttyname(theirs)))
+def test_what_is_typed_is_answered_line_by_line(head, monkeypatch):
+    (ours, theirs), stdin = os.openpty(), os.dup(0)
     print_line, answered = formats.terminal, []
 
     def terminal(text, *arguments, **options):
@@ -84,8 +82,14 @@ def test_what_is_typed_is_answered_line_by_line(head, monkeypatch, capsys):
     late = threading.Timer(20, os.write, (ours, b"\x04\x04"))  # nothing was answered
     late.start()
     os.write(ours, b"The bank.\n")
-    assert annotate(["-", "--with", head("pos")]) == 0
-    late.cancel()
+    os.dup2(theirs, 0)
+    try:
+        assert annotate(["-", "--with", head("pos")]) == 0
+    finally:
+        late.cancel()
+        os.dup2(stdin, 0)
+        for file in ours, theirs, stdin:
+            os.close(file)
     assert answered == ["The bank.", "Ann sleeps."]
 
 
