@@ -45,7 +45,8 @@ def neighbors(
     FILE holds one sentence a line, tokens separated by spaces. A word by itself is compared
     by its context-independent vector, with one list of nearest words. Its uses are compared
     by the last layer of the biLM, each with a list of its own; two are shown, the first one
-    in FILE and the one least similar to it.
+    in FILE and the one least similar to it. That tells apart senses of different parts of
+    speech (to play, a play); the other words of a sentence tell more about two nouns (bank).
 
         elmo-keras neighbors FILE --model MODEL --words play bank
 

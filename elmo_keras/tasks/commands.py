@@ -77,7 +77,7 @@ def similarity(
 
     Files are tables with the columns `sentence1`, `sentence2` and `score`, from 0 to 5,
     as in KorSTS and the STS benchmark. The scores are Pearson's and Spearman's
-    correlations.
+    correlations. On KorSTS the cosine of character trigrams does better, without training.
 
         elmo-keras similarity --train sts-train.tsv --dev sts-dev.tsv --output DIR
         elmo-keras similarity --train sts-train.tsv --output DIR --model ko --baseline
