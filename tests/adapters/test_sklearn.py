@@ -63,6 +63,7 @@ def test_columns_have_names_and_a_pickle_gives_the_same(vectorizer):
     np.testing.assert_array_equal(found, vectorizer.transform(TEXTS))
 
 
+@pytest.mark.slow
 def test_a_search_over_layers(vectorizer):
     model = make_pipeline(clone(vectorizer), LogisticRegression())
     choices = [

@@ -193,6 +193,7 @@ def test_arguments_that_do_not_fit_are_refused(model, text, error_of, monkeypatc
     assert "pip install 'elmo-keras[index]'" in error("--index", "SQ8")
 
 
+@pytest.mark.slow
 def test_the_metadata_do_not_grow_with_the_number_of_files(vectors, find):
     file, sizes = vectors.with_name("vectors.Flat.faiss.json"), []
     for n in (1, 60):

@@ -43,6 +43,7 @@ def test_uses_in_similar_contexts_are_nearest_and_words_are_listed(text, model, 
     assert "by" in lines[nouns[0]] and "by" in lines[nouns[0] + 1]
 
 
+@pytest.mark.slow
 def test_the_projector_gets_words_and_uses(text, model, tmp_path):
     folder = tmp_path / "new" / "projector"
     command = [text, "--model", model, "--words", "play", "--projector", folder]

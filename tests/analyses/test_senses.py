@@ -79,6 +79,7 @@ def test_context_decides_and_words_that_training_lacks_back_off(
     assert "of 37.5%, one of 25.0%; 37.5% back off; 25.0% of all have no" in output
 
 
+@pytest.mark.slow
 def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(files, elmo):
     with files[0].open("a") as file:
         file.write("took_place\ttake_place\tVB\ttake_place%2:30:00::\n.\t_\t_\t_\n")

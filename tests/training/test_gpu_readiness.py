@@ -59,7 +59,7 @@ def without_kernel(nodes):
     scope="module",
     params=[
         ("sampled", "float32"),
-        ("full", "mixed_bfloat16"),
+        pytest.param(("full", "mixed_bfloat16"), marks=pytest.mark.slow),
         pytest.param(("sampled", "mixed_bfloat16"), marks=pytest.mark.slow),
         pytest.param(("full", "float32"), marks=pytest.mark.slow),
     ],
@@ -87,7 +87,9 @@ def test_every_operation_of_a_training_step_has_a_kernel_for_gpus(step):
     assert len(step) > 1000 and without_kernel(step) <= NO_KERNEL
 
 
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", pytest.param("mixed_bfloat16", marks=pytest.mark.slow)]
+)
 def test_every_operation_of_prediction_except_on_strings_has_a_kernel_for_gpus(dtype):
     bilm = BidirectionalLanguageModel(CONFIG, dtype=dtype)
     ids = tf.TensorSpec((None, None, CONFIG.ids_per_token), tf.int32)
