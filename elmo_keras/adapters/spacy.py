@@ -84,8 +84,8 @@ class _Analyzer:
         """Yields the documents with their annotations."""
         for docs in minibatch(stream, batch_size):
             texts = [_read(doc) for doc in docs]
-            for doc, (text, [found]) in zip(docs, analyze([self.pipeline], texts)):
-                self.annotate(doc, self.pipeline.result(text, found))
+            for doc, (text, [analysis]) in zip(docs, analyze([self.pipeline], texts)):
+                self.annotate(doc, self.pipeline.result(text, analysis))
             yield from docs
 
     def annotate(self, doc: Doc, results: list[dict]) -> None:

@@ -133,11 +133,11 @@ def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
     """Chunks of texts, each with the analyses of every pipeline."""
     of_sentences = [p for p in pipelines if isinstance(p, SentencePipeline)]
     results = analyze(of_sentences, (read_text(0, line) for line in lines))
-    for some in chunks(results, BYTES_AT_ONCE, lambda pair: len(pair[0].source) + 1):
-        texts = [text for text, _ in some]
+    for batch in chunks(results, BYTES_AT_ONCE, lambda pair: len(pair[0].source) + 1):
+        texts = [text for text, _ in batch]
         for one in of_sentences:
             one.check_script(texts)
-        columns = dict(zip(of_sentences, zip(*(found for _, found in some))))
+        columns = dict(zip(of_sentences, zip(*(analyses for _, analyses in batch))))
         columns |= {p: p.results(texts) for p in pipelines if p not in columns}
         yield [
             (text, [columns[p][i] for p in pipelines]) for i, text in enumerate(texts)
@@ -147,12 +147,12 @@ def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
 def _print(parts, pipelines, stop) -> int:
     color, spans = sys.stdout.isatty(), []
     annotated = (_annotate(lines, pipelines) for lines in parts)
-    for some in itertools.chain.from_iterable(annotated):
-        for text, found in some:
-            print(formats.terminal(text, pipelines, found, color=color), end="")
-            for one, analyses in zip(pipelines, found):
+    for batch in itertools.chain.from_iterable(annotated):
+        for text, analyses in batch:
+            print(formats.terminal(text, pipelines, analyses, color=color), end="")
+            for one, analysis in zip(pipelines, analyses):
                 if one.type == "entities":
-                    spans += one.result(text, analyses)
+                    spans += one.result(text, analysis)
         if stop.is_set():
             return INTERRUPTED
     if spans:
@@ -166,10 +166,12 @@ def _write(lines, pipelines, unfinished, suffix, stop) -> bool:
         unfinished.add(formats.html_head(unfinished.output.stem), 0)
     next(itertools.islice(lines, unfinished.lines, unfinished.lines), None)
     with Progress() as bar:
-        for some in _annotate(lines, pipelines):
-            content = "".join(write(text, pipelines, found) for text, found in some)
-            unfinished.add(content, len(some))
-            bar.add(sum(len(s) for text, _ in some for s in text.sentences))
+        for batch in _annotate(lines, pipelines):
+            content = "".join(
+                write(text, pipelines, analyses) for text, analyses in batch
+            )
+            unfinished.add(content, len(batch))
+            bar.add(sum(len(s) for text, _ in batch for s in text.sentences))
             if stop.is_set():
                 return False
     unfinished.finish()

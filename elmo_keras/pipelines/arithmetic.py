@@ -66,12 +66,12 @@ class Crf(NamedTuple):
         n_sentences = np.count_nonzero(lengths)
         tags = np.zeros(n_sentences, np.int64)
         beta = np.repeat(np.exp(self.last)[:, None], n_sentences, axis=1)
-        begun = 0
+        n_started = 0
         for step, (begin, stop) in reversed([*enumerate(bounds)]):
             n = stop - begin
             # Sentences whose last token this is.
-            last = ends[:, begin + begun : stop] + self.last[:, None]
-            tags[begun:n], begun = last.argmax(axis=0), n
+            last = ends[:, begin + n_started : stop] + self.last[:, None]
+            tags[n_started:n], n_started = last.argmax(axis=0), n
             ids[begin:stop], betas[:, begin:stop] = tags[:n], beta[:, :n]
             if step:
                 onwards = beta[:, :n] * likelihoods[:, begin:stop]
@@ -85,8 +85,8 @@ class Crf(NamedTuple):
         afters[:, : len(tags)] = 1
         after = _share(afters, ids)
         after[: len(tags)] = 1  # nothing is before the first tokens
-        places = np.argsort(order)
-        return ids[places], alone[places], after[places]
+        inverse = np.argsort(order)
+        return ids[inverse], alone[inverse], after[inverse]
 
 
 def _by_step(lengths):

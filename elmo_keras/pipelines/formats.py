@@ -16,13 +16,15 @@ COLORS = (
 
 
 def json_line(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
-    results = {p.name: p.result(text, found) for p, found in zip(pipelines, analyses)}
+    results = {
+        p.name: p.result(text, analysis) for p, analysis in zip(pipelines, analyses)
+    }
     return json.dumps({"text": text.source} | results, ensure_ascii=False) + "\n"
 
 
 def _of_sentences(text, pipelines, analyses):
     """Of each sentence its tokens, their spans, tags, entities, and frames of roles."""
-    by_type = {p.type: found for p, found in zip(pipelines, analyses)}
+    by_type = {p.type: analysis for p, analysis in zip(pipelines, analyses)}
     for i, (tokens, spans) in enumerate(zip(text.sentences, text.spans)):
         words = by_type["words"][i] if "words" in by_type else []
         entities, frames = (by_type.get(t, {i: []})[i] for t in ("entities", "roles"))
@@ -82,8 +84,8 @@ def html_paragraph(text: Text, pipelines: Sequence[Pipeline], analyses: list) ->
             if i in last:
                 pieces.append(f" <b>{html.escape(last[i])}</b></mark>")
             before = end
-        shown = [html.escape(_frame(text, spans, *frame)) for frame in frames]
-        pieces += [f"<br><small>{frame}</small>" for frame in shown]
+        lines = [html.escape(_frame(text, spans, *frame)) for frame in frames]
+        pieces += [f"<br><small>{line}</small>" for line in lines]
         if frames:
             pieces.append("<br>")
     return "".join(pieces) + "</p>\n"
@@ -93,8 +95,8 @@ def _frame(text, spans, predicate, roles):
     def piece(part):
         return text.piece(spans[part.first][0], spans[part.end - 1][1])
 
-    shown = [f"{role.label} {piece(role)}" for role in roles]
-    return f"{piece(predicate)}: {' · '.join(shown) or 'no roles'}"
+    parts = [f"{role.label} {piece(role)}" for role in roles]
+    return f"{piece(predicate)}: {' · '.join(parts) or 'no roles'}"
 
 
 def html_head(title: str) -> str:

@@ -142,9 +142,9 @@ def _check_language_model(variables, language_model, model):
     from elmo_keras.elmo import Elmo
 
     elmo = Elmo.from_pretrained(language_model)
-    own = {name: v for name, v in variables.items() if _BILM in name}
-    shapes = sorted(tuple(v.shape) for v in own.values())
-    biases = [v[...] for v in own.values() if len(v.shape) == 1]
+    bilm_variables = {name: v for name, v in variables.items() if _BILM in name}
+    shapes = sorted(tuple(v.shape) for v in bilm_variables.values())
+    biases = [v[...] for v in bilm_variables.values() if len(v.shape) == 1]
     expected = {w.numpy().tobytes() for w in elmo.bilm.weights if len(w.shape) == 1}
     if (
         shapes != sorted(tuple(w.shape) for w in elmo.bilm.weights)

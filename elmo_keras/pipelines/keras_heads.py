@@ -31,8 +31,8 @@ def answers_to(
             field: padded_tokens([column[i] for i in rows])
             for field, column in zip(model.text_fields, texts)
         }
-        found = (answer or model.answers)(inputs)
-        batch = {name: np.asarray(x) for name, x in found.items()}
+        outputs = (answer or model.answers)(inputs)
+        batch = {name: np.asarray(x) for name, x in outputs.items()}
         for row, i in enumerate(rows):
             answers[i] = {name: array[row] for name, array in batch.items()}
     return answers

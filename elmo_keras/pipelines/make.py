@@ -146,8 +146,8 @@ def join_entities(data: Path, work: Path) -> None:
     """Writes one file of entities to train on, and one that is held out."""
     train, dev = [], []
     for name in (WIKIGOLD, UNER):
-        some, held_out = hold_out(read_conll(data / name), 0.2)
-        train, dev = train + some, dev + held_out
+        part, held_out = hold_out(read_conll(data / name), 0.2)
+        train, dev = train + part, dev + held_out
     for name in "en_ner_wnut17/wnut17train en_ner_btc/a en_ner_btc/b en_ner_btc/e en_ner_btc/g".split():
         train += read_conll(data / f"{name}.conll")
     for name in "en_ner_wnut17/emerging.dev", "en_ner_btc/h":
@@ -208,14 +208,14 @@ def _make_head(name, recipe, folder):
     if recipe.predicates:
         tasks[folder / PREDICATES] = recipe.predicates
     scores = {}
-    for place, task in tasks.items():
+    for head, task in tasks.items():
         (result,) = run(task)
         extra: dict[str, Any] = {"language": name[:2]}
         if recipe.label_names:
             extra["label_names"] = recipe.label_names
         file = task.output / model_file(task.variants()[0], 1)
-        save_head(file, task.elmo[0], place, **extra)
-        scores[place] = result["dev"]
+        save_head(file, task.elmo[0], head, **extra)
+        scores[head] = result["dev"]
     rows = _score_rows(folder, recipe.task)
     card = _card(name, recipe, scores, rows, folder)
     with replacing(folder / CARD) as temporary:
@@ -232,30 +232,30 @@ def _score_rows(folder: Path, task: Task) -> list[tuple[str, ...]]:
     examples = task.read(task.dev) if task.dev else hold_out(train, task.dev_share)[1]
     sentences = [example["tokens"] for example in examples]
     layers = SentenceLayers([*loaded.embedder.stream(sentences)])
-    places = None
+    predicates = None
     if isinstance(loaded, RolePipeline):
-        places = [example["predicate"].index(1) for example in examples]
-    answers = loaded.tagger.tag(sentences, layers, places)
+        predicates = [example["predicate"].index(1) for example in examples]
+    answers = loaded.tagger.tag(sentences, layers, predicates)
     of_spans = isinstance(loaded, RolePipeline) or loaded.type == "entities"
-    gold, predicted = collections.Counter(), collections.Counter()
+    n_expected, n_predicted = collections.Counter(), collections.Counter()
     right, mistakes = collections.Counter(), collections.Counter()
     for example, answer in zip(examples, answers):
         if of_spans:
             expected = {span[:2]: span[2] for span in entities(example["tags"])}
-            found = {span[:2]: span[2] for span in answer.spans}
+            predicted = {span[:2]: span[2] for span in answer.spans}
         else:
             expected = dict(enumerate(example["tags"]))
-            found = dict(enumerate(answer.tags))
-        gold.update(expected.values())
-        predicted.update(found.values())
-        for place in {*expected, *found}:
-            pair = expected.get(place, "none"), found.get(place, "none")
+            predicted = dict(enumerate(answer.tags))
+        n_expected.update(expected.values())
+        n_predicted.update(predicted.values())
+        for key in {*expected, *predicted}:
+            pair = expected.get(key, "none"), predicted.get(key, "none")
             (right if pair[0] == pair[1] else mistakes)[pair] += 1
     rows = []
-    for label, count in gold.most_common():
-        scores = span_scores(right[label, label], count, predicted[label])
-        shown = [f"{100 * scores[key]:.1f}" for key in ("F1", "precision", "recall")]
-        rows.append((label, *shown, f"{count:,}"))
+    for label, count in n_expected.most_common():
+        scores = span_scores(right[label, label], count, n_predicted[label])
+        cells = [f"{100 * scores[key]:.1f}" for key in ("F1", "precision", "recall")]
+        rows.append((label, *cells, f"{count:,}"))
     worst = [f"{a} → {b} ({n})" for (a, b), n in mistakes.most_common(CONFUSIONS)]
     return [*rows, tuple(worst)]
 
@@ -274,13 +274,13 @@ def _card(name, recipe, scores, rows, folder) -> str:
         "**Scores** on what was held out, which chose the epoch:",
         "",
     ]
-    for place, found in scores.items():
-        shown = ", ".join(f"{key} {100 * value:.2f}" for key, value in found.items())
-        lines.append(f"- {place.name if place != folder else name}: {shown}")
+    for head, values in scores.items():
+        text = ", ".join(f"{key} {100 * value:.2f}" for key, value in values.items())
+        lines.append(f"- {head.name if head != folder else name}: {text}")
     if rows:
         *by_label, worst = rows
-        head = "label", "F1", "precision", "recall", "in the text"
-        lines += ["", markdown_table(head, by_label), ""]
+        columns = "label", "F1", "precision", "recall", "in the text"
+        lines += ["", markdown_table(columns, by_label), ""]
         lines.append(f"Most frequent mistakes, expected → found: {', '.join(worst)}.")
     lines += ["", "Made again by", "", "```sh"]
     lines += [f"python -m elmo_keras.pipelines.make DATA OUT {name}", "```", ""]

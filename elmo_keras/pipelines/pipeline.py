@@ -78,8 +78,10 @@ class Pipeline:
     def stream(self, texts: Iterable[Sentence]) -> Iterator[Any]:
         """Yields the result of each text in turn."""
         read = itertools.starmap(read_text, enumerate(texts))
-        for some in chunks(read, CHARACTERS_AT_ONCE, lambda text: len(text.source) + 1):
-            yield from self.results(some)
+        for batch in chunks(
+            read, CHARACTERS_AT_ONCE, lambda text: len(text.source) + 1
+        ):
+            yield from self.results(batch)
 
     def results(self, texts: Sequence[Text]) -> list:
         raise NotImplementedError
@@ -128,14 +130,14 @@ def analyze(
     sentences = (sentence for text in texts for sentence in text.sentences)
     embedders = {p.embedder for p in pipelines}
 
-    def layers_of(some):
-        return some, {e: e and SentenceLayers([*e.stream(some)]) for e in embedders}
+    def layers_of(batch):
+        return batch, {e: e and SentenceLayers([*e.stream(batch)]) for e in embedders}
 
     def analyses():
-        for some, layers in map_ahead(
+        for batch, layers in map_ahead(
             layers_of, chunks(sentences, TOKENS_AT_ONCE, len)
         ):
-            yield from zip(*(p.analyze(some, layers[p.embedder]) for p in pipelines))
+            yield from zip(*(p.analyze(batch, layers[p.embedder]) for p in pipelines))
 
     left = analyses()
     for text in waiting:
@@ -185,15 +187,15 @@ class RolePipeline(SentencePipeline):
 
     def analyze(self, sentences, layers):
         """For each predicate of each sentence, itself and its roles."""
-        found = [answer.spans for answer in self.predicates.tag(sentences, layers)]
-        examples = [(i, span) for i, spans in enumerate(found) for span in spans]
+        predicates = [answer.spans for answer in self.predicates.tag(sentences, layers)]
+        examples = [(i, span) for i, spans in enumerate(predicates) for span in spans]
         answers = []
         # A sentence is read once for each of its predicates.
-        for some in chunks(examples, TOKENS_AT_ONCE, lambda e: len(sentences[e[0]])):
+        for batch in chunks(examples, TOKENS_AT_ONCE, lambda e: len(sentences[e[0]])):
             answers += self.tagger.tag(
-                [sentences[i] for i, _ in some],
-                SentenceLayers([layers.arrays[i] for i, _ in some]),
-                [first for _, (first, *_) in some],
+                [sentences[i] for i, _ in batch],
+                SentenceLayers([layers.arrays[i] for i, _ in batch]),
+                [first for _, (first, *_) in batch],
             )
         analyses = [[] for _ in sentences]
         for (i, (first, end, _, score)), answer in zip(examples, answers):
@@ -235,11 +237,11 @@ class LabelPipeline(Pipeline):
                 stacklevel=3,
             )
         results = []
-        for some in chunks([s[:longest] for s in sentences], TOKENS_AT_ONCE, len):
+        for batch in chunks([s[:longest] for s in sentences], TOKENS_AT_ONCE, len):
             layers = None
             if self.embedder:
-                layers = SentenceLayers([*self.embedder.stream(some)])
-            rows = self.classifier.probabilities(some, layers=layers)
+                layers = SentenceLayers([*self.embedder.stream(batch)])
+            rows = self.classifier.probabilities(batch, layers=layers)
             results += [self._result(row.tolist()) for row in rows]
         return [self._with_text(*pair) for pair in zip(texts, results)]
 
@@ -287,14 +289,14 @@ class CoreferencePipeline(Pipeline):
         spans, clusters, before = join(text.spans), [], 0
         for sentences in parts:
             for cluster in self.model.resolve(sentences):
-                places = [
+                mentions = [
                     (spans[before + first][0], spans[before + last][1])
                     for first, last in sorted(cluster)
                 ]
                 clusters.append(
                     [
                         {"text": text.piece(*p), "start": p[0], "end": p[1]}
-                        for p in places
+                        for p in mentions
                     ]
                 )
             before += sum(map(len, sentences))
@@ -367,16 +369,16 @@ class AnswerPipeline(PairPipeline):
         from elmo_keras.pipelines.keras_heads import answers_to
         from elmo_keras.tasks.answer.words import offset_tokens
 
-        asked = offset_tokens(question).tokens
+        question_tokens = offset_tokens(question).tokens
         pieces = []  # where they begin, and their words
         for begin, end in _pieces(context):
             words = offset_tokens(context[begin:end])
             if words.tokens:
                 pieces.append((begin, words))
         results = []
-        if asked and pieces:
+        if question_tokens and pieces:
             tokens = [words.tokens for _, words in pieces]
-            texts = [tokens, [asked] * len(tokens)]
+            texts = [tokens, [question_tokens] * len(tokens)]
             answers = answers_to(self.model, texts, self.model.log_scores)
             total = np.logaddexp.reduce([answer["log_total"] for answer in answers])
             for (begin, words), answer in zip(pieces, answers):

@@ -52,15 +52,15 @@ def read_text(index: int, value: Sentence) -> Text:
         (tokens,) = words_of_sentences([value], first=index)
         if isinstance(value, bytes):
             return read_text(index, value.decode())
-        places = [(i, i + 1) for i in range(len(tokens))]
-        return Text(tokens, [tokens] if tokens else [], [places] if tokens else [])
+        token_spans = [(i, i + 1) for i in range(len(tokens))]
+        return Text(tokens, [tokens] if tokens else [], [token_spans] if tokens else [])
     sentences, spans = [], []
     for begin, end in sentence_spans(value):
         sentence = value[begin:end]
-        places = word_spans(sentence)
-        if places:
-            sentences.append([sentence[a:b] for a, b in places])
-            spans.append([(begin + a, begin + b) for a, b in places])
+        token_spans = word_spans(sentence)
+        if token_spans:
+            sentences.append([sentence[a:b] for a, b in token_spans])
+            spans.append([(begin + a, begin + b) for a, b in token_spans])
     return Text(value, sentences, spans)
 
 

@@ -115,8 +115,8 @@ def paired_tests(
         loaded: list = [keras.models.load_model(path, compile=False) for path in paths]
         second = [task.evaluate(model, examples) for model in loaded]
         if before is not None and before.share == variant.share:
-            found = paired_test(first, second, task.first_score)
-            tests.append((before.variant, variant.variant, *found))
+            difference, p = paired_test(first, second, task.first_score)
+            tests.append((before.variant, variant.variant, difference, p))
         before, first = variant, second
     return tests
 

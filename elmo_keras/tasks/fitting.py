@@ -64,8 +64,8 @@ def fit_until_best(
         mean = np.mean(times[1:] if epoch == 1 and len(times) > 1 else times)
         seconds.append(mean * len(times))
         scores = score()
-        shown = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
-        line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {shown}"
+        dev = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
+        line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {dev}"
         print(f"{line}  {seconds[-1]:.1f} s", flush=True)
         key = next(iter(scores.values())), -losses[-1]
         if best_key is None or key > best_key:

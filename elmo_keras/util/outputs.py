@@ -54,20 +54,20 @@ def check_file(path: Path) -> None:
 
 def check_folder(path: Path) -> None:
     """Refuses a path at which no folder can be made, with parents, or written to."""
-    found = next(p for p in (path, *path.absolute().parents) if os.path.lexists(p))
-    if not found.is_dir():
-        needed = "" if found == path else f" for {path}"
+    existing = next(p for p in (path, *path.absolute().parents) if os.path.lexists(p))
+    if not existing.is_dir():
+        needed = "" if existing == path else f" for {path}"
         raise ValueError(
-            f"{found} should be a folder{needed}, but is none. Give another output."
+            f"{existing} should be a folder{needed}, but is none. Give another output."
         )
     _check_name(path)
     try:
-        tempfile.TemporaryFile(dir=found).close()
+        tempfile.TemporaryFile(dir=existing).close()
     except OSError as error:
         if error.errno in DISK_ERRORS:
             raise
         raise ValueError(
-            f"Nothing can be written to the folder {found}: {error.strerror}. Give "
+            f"Nothing can be written to the folder {existing}: {error.strerror}. Give "
             "another output."
         ) from error
 

@@ -53,8 +53,8 @@ class FaissIndex:
         """Rows and cosines, the closest first; fewer than `top` if the lists hold fewer."""
         unit = _unit(query[None], self._mean)
         (cosines,), (rows,) = self.faiss.search(unit, top)
-        found = rows >= 0
-        return rows[found], cosines[found]
+        exists = rows >= 0
+        return rows[exists], cosines[exists]
 
 
 def new_index(dim: int, description: str) -> faiss.Index:

@@ -173,13 +173,13 @@ class QuestionAnswering(TaskModel):
 
         Spans are int32 `(batch, 2)`, first and last token, `NO_ANSWER` for none.
         """
-        found = self.log_scores(inputs)
+        scores = self.log_scores(inputs)
         answers = {
-            "span": found["span"],
-            "score": tf.exp(found["log_score"] - found["log_total"]),
+            "span": scores["span"],
+            "score": tf.exp(scores["log_score"] - scores["log_total"]),
         }
         if self.unanswerable:
-            no_answer = tf.exp(found["log_no_answer"] - found["log_total"])
+            no_answer = tf.exp(scores["log_no_answer"] - scores["log_total"])
             answers["no_answer_score"] = no_answer
         return answers
 
@@ -206,15 +206,15 @@ class QuestionAnswering(TaskModel):
         Raises:
             ValueError: one of the texts is empty.
         """
-        offsets, asked = offset_tokens(context), offset_tokens(question)
-        if not offsets.tokens or not asked.tokens:
+        offsets, words = offset_tokens(context), offset_tokens(question)
+        if not offsets.tokens or not words.tokens:
             raise ValueError(
                 "`context` and `question` should be texts with at least one word. "
                 f"Received: {context[:40]!r} and {question[:40]!r}"
             )
         inputs = {
             "context": padded_tokens([offsets.tokens]),
-            "question": padded_tokens([asked.tokens]),
+            "question": padded_tokens([words.tokens]),
         }
         first, last = self.predict_on_batch(inputs)[0]
         if first == NO_ANSWER:
