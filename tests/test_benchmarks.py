@@ -2,14 +2,11 @@
 
 import importlib
 import json
-import math
 import sys
 
 import numpy as np
 import pytest
 
-from elmo_keras import ElmoConfig
-from elmo_keras.layers import ProjectedLSTM
 from tests.benchmarks import (
     answer_spans,
     embedding,
@@ -17,11 +14,9 @@ from tests.benchmarks import (
     first_vector,
     gains,
     growth,
-    limits,
     runner,
     tasks,
 )
-from tests.benchmarks.embedding import needed
 
 
 @pytest.mark.parametrize(
@@ -61,29 +56,6 @@ def test_real_tokens_are_counted(tmp_path, monkeypatch):
     assert np.load(tmp_path / "vectors.npy").shape == (3, 5, 4)
     requests = protocol.requests(lambda batch: float(len(batch)))
     assert requests["run"](batches=batches)["result"] == [2.0, 1.0]
-
-
-def test_the_parts_of_a_step_are_those_of_the_layer():
-    config = ElmoConfig.preset("test")
-    lstm = ProjectedLSTM(config.units, config.projection_dim)
-    lstm.build((None, None, config.projection_dim))
-    weights = lstm.recurrent_kernel, lstm.projection_kernel
-    read = sum(4 * math.prod(weight.shape) for weight in weights)
-    assert limits.bytes_of_step(config) == read
-    kernels = (*weights, lstm.kernel)
-    assert limits.arithmetic(config) == 2 * sum(math.prod(k.shape) for k in kernels)
-    times = limits.fastest(limits.parts(lstm, 2), rounds=1)
-    assert [*times] == [*limits.PARTS, "step"] and min(times.values()) > 0
-
-
-def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
-    config = ElmoConfig(7, 5, ((1, 2), (3, 4)), char_embedding_dim=2)
-    of_lstm = 2 * 2 * 2 * (10 * 28 + 7 * 5)  # two layers, two directions
-    per_window = 2 * (1 * 2 * 2 + 3 * 2 * 4)
-    for_each_word = 2 * (2 * 6 * 6 + 6 * 5)
-    words = [3, 4, 3, 3]  # characters with begin and end: "a", "bc", <S> and </S>
-    expected = 5 * of_lstm + sum(n * per_window + for_each_word for n in words)
-    assert needed(config, [["a", "bc"], ["a"]]) == expected
 
 
 def test_each_row_of_the_gains_is_a_task_with_files(data, tmp_path):

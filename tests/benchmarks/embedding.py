@@ -16,8 +16,6 @@ Batches have words that elmo-keras has computed before, whole files new ones. On
 peers get batches of each of --file-batch-sizes, sorted by length, and the fastest size
 runs the further rounds; elmo-keras gets the file as it is. "To its fastest batches"
 compares with the fastest peer's batches as they come, of the size that is best for it.
-"Of peak" is the arithmetic that was needed, a multiply-add as two operations, divided by
-time, as a share of the best speed so far of a large matrix product in TensorFlow.
 Peak memory is that of the process so far.
 """
 
@@ -28,7 +26,6 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.config import ElmoConfig
 from tests.benchmarks import runner
 
 ALLENNLP, FLOAT32 = "AllenNLP", "elmo-keras float32"
@@ -48,7 +45,6 @@ OURS = {
 SYSTEMS = PEERS | OURS
 KNOWN_AT_ONCE = 128
 N_COMPARED, AT_ONCE, MIN_SENTENCES = 32, 8, 8
-GEMM = 4096  # rows and columns of the large product
 Sentences = list[list[str]]
 
 
@@ -78,8 +74,8 @@ def main(
             for name, worker in found.items():
                 known = [[["a"]]] if name in PEERS else sliced(given, KNOWN_AT_ONCE)
                 worker.ask("run", batches=known)
-            speeds = Speeds(found, ElmoConfig.preset(preset), given)
-            relative = "to the fastest peer", "to its fastest batches", "of peak"
+            speeds = Speeds(found, given)
+            relative = "to the fastest peer", "to its fastest batches"
             columns = "system", runner.RATE, *relative, "peak memory", "rounds"
             runner.head("preset", "batch", *columns)
             for size in batch_sizes:
@@ -87,8 +83,7 @@ def main(
                     runner.row(preset, size, *cells)
             for cells in speeds.of_file(file_batch_sizes, seconds):
                 runner.row(preset, "whole file", *cells)
-            peaks = (f"{d} {p / 1e9:,.0f} GFLOP/s" for d, p in speeds.peak.items())
-            print("\nPeak:", ", ".join(peaks), "\n")
+            print()
             cosine = "cosine to our float32 by layer: mean (worst)"
             difference_to = f"largest difference to {ALLENNLP}"
             runner.head("preset", "system", difference_to, cosine, "on")
@@ -104,24 +99,22 @@ def main(
 class Speeds:
     """Lets workers embed the same sentences in turns; returns the cells of their rows."""
 
-    def __init__(self, workers: Mapping, config: ElmoConfig, sentences: Sentences):
-        self.workers, self.config, self.sentences = workers, config, sentences
-        self.peak, self._unsorted = {}, 0.0  # speeds: of products, of a peer
+    def __init__(self, workers: Mapping, sentences: Sentences):
+        self.workers, self.sentences = workers, sentences
+        self._unsorted = 0.0  # speed of a peer
 
     def of_batches(self, size: int, seconds: float) -> list[list[str]]:
         """Embeds batches of `size` sentences as they come, new ones in each round."""
-        self._update_peak()
         batches = functools.partial(batches_of, size, self.sentences)
         found = runner.in_turns(
             self.workers, lambda w, i: w.ask("run", batches=batches(i)), seconds=seconds
         )
-        cells, fastest = self._cells(found, batches)
+        cells, fastest = self._cells(found)
         self._unsorted = max(self._unsorted, fastest)
         return cells
 
     def of_file(self, sizes: Sequence[int], seconds: float) -> list[list[str]]:
         """Embeds all sentences: once in each way of a system, then in its fastest."""
-        self._update_peak()
         ways = {}
         for name, worker in self.workers.items():
             requests = file_requests(name, self.sentences, sizes)
@@ -135,36 +128,22 @@ class Speeds:
         found = runner.in_turns(
             ways, lambda way, _: way[0].ask(way[1], **way[2]), seconds=seconds
         )
-        return self._cells(found, lambda _: [self.sentences], self._unsorted)[0]
+        return self._cells(found, self._unsorted)[0]
 
-    def _update_peak(self):
-        """Measures a large matrix product in each dtype; the best so far is kept."""
-        for dtype in ("float32", "bfloat16"):
-            if worker := self.workers.get(f"elmo-keras {dtype}"):
-                speed = worker.ask("gemm", size=GEMM)
-                self.peak[dtype] = max(speed, self.peak.get(dtype, 0.0))
-
-    def _cells(self, found, batches, unsorted=0.0):
-        """The cells of all rows, and the fastest peer's speed; `batches` is by round."""
-        rounds = range(max(map(len, found.values()), default=0))
-        operations = [sum(needed(self.config, b) for b in batches(i)) for i in rounds]
+    def _cells(self, found, unsorted=0.0):
+        """The cells of all rows, and the fastest peer's speed."""
         rates = runner.speeds(found)
         medians = {label: statistics.median(r) for label, r in rates.items()}
         names = {label: label.split(",")[0] for label in found}
         fastest = max((medians[n] for n in found if names[n] in PEERS), default=0.0)
         cells = []
         for label, name in names.items():
-            peak = self.peak.get("bfloat16" if "bfloat16" in name else "float32")
-            speed = statistics.median(
-                n / answer["seconds"] for n, answer in zip(operations, found[label])
-            )
             cells.append(
                 [
                     label,
                     runner.spread(rates[label]),
                     f"{medians[label] / fastest:.2f}" if fastest else "–",
                     f"{medians[label] / unsorted:.2f}" if unsorted else "–",
-                    f"{speed / peak:.0%}" if peak else "–",
                     f"{self.workers[name].peak_memory():.2f} GB",
                     len(rates[label]),
                 ]
@@ -214,35 +193,6 @@ def cosines(vectors: np.ndarray, expected: np.ndarray) -> str:
     lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(expected, axis=2)
     cosine = np.sum(vectors * expected, axis=2) / lengths  # (layers, tokens)
     return ", ".join(f"{c.mean():.6f} ({c.min():.6f})" for c in cosine)
-
-
-def needed(config: ElmoConfig, sentences: Sequence[Sequence[str]]) -> float:
-    """The fewest operations that give all layers of all tokens of these sentences.
-
-    Padding needs none; each distinct word is computed once.
-    """
-    positions = sum(len(sentence) + 1 for sentence in sentences)  # and one boundary
-    words = {word for sentence in sentences for word in sentence}
-    per_word = sum(of_word(config, word) for word in [*words, "S", "S"])  # boundaries
-    return positions * of_position(config) + per_word
-
-
-def of_position(config: ElmoConfig) -> int:
-    """Operations of the LSTM layers of both directions at one position."""
-    units, dim = config.units, config.projection_dim
-    return 2 * config.n_layers * 2 * (2 * dim * 4 * units + units * dim)
-
-
-def of_word(config: ElmoConfig, word: str) -> int:
-    """Operations of the character CNN for one word."""
-    maximum, n = config.max_characters_per_token, config.n_filters
-    length = min(len(word.encode()) + 2, maximum)
-    convolutions = sum(
-        min(length, maximum - width + 1) * width * config.char_embedding_dim * filters
-        for width, filters in config.filters
-    )
-    highway = config.n_highway * 2 * n * n
-    return 2 * (convolutions + highway + n * config.projection_dim)
 
 
 def n_tokens(sentences: Iterable[Sequence[str]]) -> int:

@@ -1,15 +1,13 @@
-"""How the cost grows: longer sentences, larger batches, more words, long documents.
+"""How the cost grows with the length of sentences and documents.
 
     python -m tests.benchmarks.growth --text FILE
 
 FILE holds one sentence a line, tokens separated by spaces. Only elmo-keras runs, with
-random weights. The rows of a table take turns, and each is a single batch:
+random weights:
 
-- length: the same number of tokens in each row, cut from the text into one sentence of
-  the longest length and others of all lengths up to it (uniform in their logarithm);
-- batch: sentences of the text as they come;
-- words: the same number of tokens in each row, in sentences of 20 made-up words;
-- characters: 128 sentences of 20 distinct words;
+- length: rows take turns, each a batch with the same number of tokens, cut from the text
+  into one sentence of the longest length and others of all lengths up to it (uniform in
+  their logarithm);
 - memory: of a process that only embeds a file, and of a padded result;
 - documents: coreference and a question, each document in a process of its own.
 """
@@ -27,18 +25,10 @@ from tests.benchmarks.embedding import n_tokens
 
 Batch = list[list[str]]
 Way = Literal["float32", "bfloat16", "eager", "embedder"]
-PER_SENTENCE, LONGEST, SHORTEST, OF_MEMORY = 20, 10_000, 5, 512
-BATCHES = {  # table → the number in a row's first column, and the sentences → its batch
-    "length": (
-        (10, 100, 1_000, LONGEST),
-        lambda n, sentences: mixed(sentences, n, 2 * LONGEST),
-    ),
-    "batch": ((1, 8, 64, 512), lambda n, sentences: sentences[:n]),
-    "words": ((100, 1_000, 10_000, 100_000), lambda n, _: made_up(n, 6, 100_000)),
-    "characters": ((6, 12, 24, 48), lambda n, _: made_up(2_560, n, 2_560)),
-}
+LONGEST, SHORTEST, OF_MEMORY = 10_000, 5, 512
+LENGTHS = 10, 100, 1_000, LONGEST
 TIME = "µs a token: median (lowest – highest)"
-Table = Literal["length", "batch", "words", "characters", "memory", "documents"]
+Table = Literal["length", "memory", "documents"]
 
 
 def main(
@@ -46,7 +36,7 @@ def main(
     text: Path,
     presets: Sequence[runner.Preset] = ("small",),
     rounds: runner.Count = 3,
-    tables: Sequence[Table] = (*BATCHES, "memory", "documents"),
+    tables: Sequence[Table] = ("length", "memory", "documents"),
     way: Way = "float32",
     documents: Sequence[runner.Count] = (200, 1_000, 2_000, 5_000, 10_000),
 ) -> None:
@@ -59,9 +49,9 @@ def main(
         elif table == "documents":
             print_documents(preset, documents)
         else:
-            numbers, make = BATCHES[table]
             runner.head(table, "sentences", "tokens", TIME, "to the first")
-            print_batches(preset, way, {n: make(n, sentences) for n in numbers}, rounds)
+            batches = {n: mixed(sentences, n, 2 * LONGEST) for n in LENGTHS}
+            print_batches(preset, way, batches, rounds)
 
 
 def beginning(sentences: Batch, length: int) -> Batch:
@@ -88,12 +78,6 @@ def mixed(sentences: Batch, longest: int, n_words: int) -> Batch:
     draw.shuffle(lengths)
     words = itertools.cycle(word for sentence in sentences for word in sentence)
     return [list(itertools.islice(words, length)) for length in lengths]
-
-
-def made_up(number: int, n_characters: int, n_words: int) -> Batch:
-    """Sentences of made-up words, `number` of them again and again."""
-    words = [f"{i % number:0{n_characters}d}" for i in range(n_words)]
-    return [words[i : i + PER_SENTENCE] for i in range(0, n_words, PER_SENTENCE)]
 
 
 def print_batches(preset: str, way: str, batches: dict[int, Batch], rounds: int):

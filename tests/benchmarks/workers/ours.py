@@ -18,7 +18,6 @@ import tensorflow as tf
 
 from elmo_keras import Elmo, Embedder, embed_corpus
 
-REPEATS = 5  # of a large product
 QUESTION = "Who was it that came home ?"
 
 
@@ -33,7 +32,6 @@ def main(folder: Path, way: str) -> None:
         embed = {"eager": eager, "embedder": embedder}.get(way, graph)(elmo)
         requests = protocol.requests(embed)
         requests["file"] = file_request(elmo, folder, way)
-        requests["gemm"] = lambda size: product_speed(size, way)
     hello = protocol.hello("tensorflow", "keras", imported=imported)
     protocol.answer_requests(hello, requests)
 
@@ -72,17 +70,6 @@ def file_request(elmo: Elmo, folder: Path, way: str):
                 protocol.result(file["0"][...])
 
     return lambda: protocol.timed(protocol.read(text), work)
-
-
-def product_speed(size: int, dtype: str) -> float:
-    """Floating-point operations a second of a square product, the best of some."""
-    x = tf.cast(tf.random.normal((size, size)), dtype)
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        tf.matmul(x, x)[0, 0].numpy()
-        times.append(time.perf_counter() - start)
-    return 2 * size**3 / min(times)
 
 
 def fine_tuning(folder: Path, _: str):
