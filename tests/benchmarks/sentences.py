@@ -1,0 +1,67 @@
+"""How well cosines tell which sentences mean the same, by layer and by shared characters.
+
+    python -m tests.benchmarks.sentences DATA
+
+A vector is the mean over the tokens of `en` or `ko` in int8; "centred" subtracts the mean
+of all sentences. SNLI: how often the cosine to a premise is higher for a sentence that
+follows from it than for one that contradicts it. KorSTS: Spearman's correlation with the
+given similarity. Both times 100.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras import Embedder
+from elmo_keras.tasks.readers.labelled_texts import read_korsts
+from elmo_keras.tasks.similarity.task import pearson, ranks
+from tests.benchmarks import runner
+from tests.benchmarks.today import read_pairs, share_right, trigram_cosine
+
+Pairs = Sequence[tuple[list[str], list[str]]]
+
+
+def main(data: Path, /) -> None:
+    examples = read_korsts(data / "ko_korsts/sts-dev.tsv")
+    similarities = ranks(np.array([example["score"] for example in examples]))
+    korean = [(example["first"], example["second"]) for example in examples]
+    english = read_pairs(data / "en_snli/dev.txt")
+
+    def spearman(cosines):
+        return f"{100 * pearson(ranks(cosines), similarities):.1f}"
+
+    def share(cosines):
+        return share_right(cosines.reshape(-1, 2))
+
+    columns = "SNLI", "SNLI, centred", "KorSTS", "KorSTS, centred"
+    runner.head("layer", *columns)
+    names = "0", "1", "2", "their average"
+    for name, *layers in zip(names, by_layer("en", english), by_layer("ko", korean)):
+        (plain, centred), (plain_ko, centred_ko) = layers
+        cells = share(plain), share(centred), spearman(plain_ko), spearman(centred_ko)
+        runner.row(name, *cells)
+    trigrams = [
+        np.array([trigram_cosine(*pair) for pair in pairs])
+        for pairs in (english, korean)
+    ]
+    runner.row("trigrams", share(trigrams[0]), "–", spearman(trigrams[1]), "–")
+
+
+def by_layer(model: str, pairs: Pairs) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The cosines of each layer and of their average, as they are and centred."""
+    embedder = Embedder(model, layers="all", pooling="mean", arithmetic="int8")
+    first, second = (np.asarray(embedder.encode(column)) for column in zip(*pairs))
+    both = np.concatenate([first, second])  # (sentences, layers, dim)
+    layers = [*both.transpose(1, 0, 2), both.mean(axis=1)]
+    return [(cosines(x), cosines(x - x.mean(axis=0))) for x in layers]
+
+
+def cosines(x: np.ndarray) -> np.ndarray:
+    """Of each row of the first half to that of the second."""
+    x = x / np.linalg.norm(x, axis=1, keepdims=True).clip(1e-9)
+    return (x[: len(x) // 2] * x[len(x) // 2 :]).sum(axis=1)
+
+
+if __name__ == "__main__":
+    runner.run(main)
