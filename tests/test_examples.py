@@ -1,5 +1,7 @@
 """The examples of the pages hold for other sentences too, not only for those shown."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -100,6 +102,11 @@ A path follows the left bank of the canal .
 """
 
 
+@functools.cache
+def embedder(model: str) -> Embedder:
+    return Embedder(model, layers="top")
+
+
 def split(uses: str) -> list[list[str]]:
     return [line.split() for line in uses.strip().splitlines()]
 
@@ -107,7 +114,7 @@ def split(uses: str) -> list[list[str]]:
 @pytest.mark.parametrize(("model", "word"), USES)
 def test_the_nearest_use_has_the_same_sense(model, word):
     sentences = [tokens for uses in USES[model, word] for tokens in split(uses)]
-    vectors = Embedder(model, layers="top").encode(sentences, normalize=True)
+    vectors = embedder(model).encode(sentences, normalize=True)
     uses = np.stack([v[t.index(word)] for v, t in zip(vectors, sentences)])
     cosines = uses @ uses.T - 2 * np.eye(20)  # no use is its own neighbour
     senses = np.repeat([0, 1], 10)

@@ -4,8 +4,8 @@
 
 DATA is the folder of the corpora, OUT keeps the runs: the same command resumes. Words of
 the tasks' models start from random vectors, and again from those of --word-vectors,
-static vectors of English and of Korean. The biLM is the package's, in int8. Where a file has no
-test part, a fifth of it is held out, chooses the epoch and gives the score.
+static vectors of English and of Korean. The biLM is the package's, in int8. Where a file
+has no test part, a fifth of it is held out, chooses the epoch and gives the score.
 """
 
 import dataclasses

@@ -45,15 +45,17 @@ def main(data: Path, /) -> None:
         np.array([trigram_cosine(*pair) for pair in pairs])
         for pairs in (english, korean)
     ]
-    runner.row("trigrams", share(trigrams[0]), "–", spearman(trigrams[1]), "–")
+    runner.row(
+        "character trigrams", share(trigrams[0]), "–", spearman(trigrams[1]), "–"
+    )
 
 
 def by_layer(model: str, pairs: Pairs) -> list[tuple[np.ndarray, np.ndarray]]:
     """The cosines of each layer and of their average, as they are and centred."""
     embedder = Embedder(model, layers="all", pooling="mean", arithmetic="int8")
-    first, second = (np.asarray(embedder.encode(column)) for column in zip(*pairs))
-    both = np.concatenate([first, second])  # (sentences, layers, dim)
-    layers = [*both.transpose(1, 0, 2), both.mean(axis=1)]
+    first, second = zip(*pairs)
+    vectors = np.asarray(embedder.encode([*first, *second]))  # (sentences, layers, dim)
+    layers = [*vectors.transpose(1, 0, 2), vectors.mean(axis=1)]
     return [(cosines(x), cosines(x - x.mean(axis=0))) for x in layers]
 
 

@@ -179,7 +179,7 @@ CASES |= {
     ),
 }
 COMMANDS = [name for name, case in CASES.items() if case.text]
-QUICK = "tag", "classify", "answer"  # the others share their parts
+QUICK = "tag", "classify", "answer"  # others share their parts, or have a file
 VARIANTS = [
     pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
     for name in CASES

@@ -206,15 +206,15 @@ class QuestionAnswering(TaskModel):
         Raises:
             ValueError: one of the texts is empty.
         """
-        offsets, words = offset_tokens(context), offset_tokens(question)
-        if not offsets.tokens or not words.tokens:
+        offsets, question_words = offset_tokens(context), offset_tokens(question)
+        if not offsets.tokens or not question_words.tokens:
             raise ValueError(
                 "`context` and `question` should be texts with at least one word. "
                 f"Received: {context[:40]!r} and {question[:40]!r}"
             )
         inputs = {
             "context": padded_tokens([offsets.tokens]),
-            "question": padded_tokens([words.tokens]),
+            "question": padded_tokens([question_words.tokens]),
         }
         first, last = self.predict_on_batch(inputs)[0]
         if first == NO_ANSWER:

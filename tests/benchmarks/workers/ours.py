@@ -3,7 +3,8 @@
     python ours.py FOLDER WAY
 
 WAY is `float32` or `bfloat16` (`Elmo.all_layers` in a `tf.function`, `embed_corpus` for
-files), `eager` (`Elmo.all_layers` outside of any graph), `embedder`; `fine-tuning` or `frozen`; `coreference` or `answer` (documents).
+files), `eager` (`Elmo.all_layers` outside of any graph), `embedder`; `fine-tuning` or
+`frozen`; `coreference` or `answer` (documents).
 """
 
 import sys
