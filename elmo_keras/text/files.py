@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from elmo_keras.text.tokenizers import RawTextTokenizer
+from elmo_keras.text.sentence_splitter import sentence_spans
+from elmo_keras.text.tokenizers import split_words
 
 # A longer line is not a sentence; it is refused before it fills the memory.
 LONGEST_LINE = 2**20
-LINES_AT_ONCE = 256
 GZIP_ERRORS = gzip.BadGzipFile, EOFError, zlib.error
 
 
@@ -39,23 +39,25 @@ def text_files(patterns: Iterable[str]) -> list[Path]:
 
 def read_sentences(
     patterns: Iterable[str],
-    tokenizer: RawTextTokenizer | None = None,
+    *,
+    raw_text: bool = False,
     normalization: str | None = None,
 ) -> Iterator[list[str]]:
     """The sentences of text files, plain or gzipped; empty ones are left out.
 
-    Without a tokenizer, such as `raw_text_tokenizer()`, a line is a sentence, its tokens
-    separated by ASCII white space. `normalization` is a Unicode normal form.
+    A line is a sentence, its tokens separated by ASCII white space; of raw text it is a
+    paragraph. `normalization` is a Unicode normal form.
     """
     for path in text_files(patterns):
         with path.open("rb") as file:
             lines = lines_of(file, path)
-            if tokenizer is None:
+            if raw_text:
+                paragraphs = (line.decode() for line in lines)
+                tokens = itertools.chain.from_iterable(map(_sentences, paragraphs))
+            else:
                 sentences = (line.split() for line in lines)
                 # Decoded after the split: bytes are split at ASCII white space only.
                 tokens = ([token.decode() for token in line] for line in sentences)
-            else:
-                tokens = _tokenized(lines, tokenizer)
             for sentence in filter(None, tokens):
                 if normalization is None:
                     yield sentence
@@ -111,7 +113,6 @@ def unzipped(file: BinaryIO) -> BinaryIO:
     return gzip.open(file) if zipped else file  # pyright: ignore[reportReturnType]
 
 
-def _tokenized(lines, tokenizer):
-    while chunk := list(itertools.islice(lines, LINES_AT_ONCE)):
-        for sentences in tokenizer([line.decode() for line in chunk]):
-            yield from sentences
+def _sentences(paragraph):
+    spans = sentence_spans(paragraph)
+    return (split_words(paragraph[begin:end]) for begin, end in spans)

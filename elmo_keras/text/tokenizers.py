@@ -10,8 +10,6 @@ from elmo_keras.config import TokenizerName
 
 Span = tuple[int, int]
 Tokenizer = Callable[[str], Sequence[str]]  # text → tokens
-# Lines → for each line its sentences of tokens.
-RawTextTokenizer = Callable[[list[str]], list[list[list[str]]]]
 
 ZERO_WIDTH_JOINER = "\u200d"
 # Zero width non-joiner, joiner and word joiner, and the soft hyphen: inside of words.
@@ -99,22 +97,3 @@ def find_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer:
         return tokenizer
     check_choices(get_args(TokenizerName), tokenizer=tokenizer)
     return TOKENIZERS[tokenizer]
-
-
-def raw_text_tokenizer() -> RawTextTokenizer:
-    """Splits raw text by tensorflow-text: sentences by punctuation, words by script."""
-    import tensorflow as tf
-    import tensorflow_text
-
-    breaker = tensorflow_text.StateBasedSentenceBreaker()
-    words = tensorflow_text.UnicodeScriptTokenizer()
-
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
-    def tokens(lines):
-        return words.tokenize(breaker.break_sentences(lines))
-
-    def tokenize(lines):
-        nested = tokens(tf.constant(lines)).to_list()  # pyright: ignore[reportOptionalCall]
-        return [[[t.decode() for t in s] for s in line] for line in nested]
-
-    return tokenize

@@ -14,7 +14,6 @@ from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
 from elmo_keras.text.files import read_sentences, text_files
-from elmo_keras.text.tokenizers import raw_text_tokenizer
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import RunSettings, TextData
 from elmo_keras.util.files import file_stamp
@@ -63,6 +62,10 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         if of_tokens or (pretrained.has_softmax and not settings.new_softmax):
             known = pretrained.vocabulary
     config = pretrained.config if pretrained else _new_config(settings)
+    # Python's reference is split into words, too.
+    tokenizer = data.tokenizer if data.train and not data.raw_text else "words"
+    if tokenizer:
+        config = dataclasses.replace(config, tokenizer=tokenizer)
     if data.train:
         valid = validation_text(data, config)
         train = _training_text(data, config, cache)
@@ -112,8 +115,9 @@ def _new_config(settings):
 
 
 def _sentences(data, patterns, config) -> Iterator[list[str]]:
-    tokenizer = raw_text_tokenizer() if data.raw_text else None
-    return read_sentences(patterns, tokenizer, config.unicode_normalization)
+    return read_sentences(
+        patterns, raw_text=data.raw_text, normalization=config.unicode_normalization
+    )
 
 
 def validation_text(data: TextData, config: ElmoConfig) -> Corpus:

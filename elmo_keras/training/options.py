@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from elmo_keras.config import TokenizerName
 from elmo_keras.text.vocabulary import SPECIAL_WORDS
 from elmo_keras.util.arguments import Count, Index, Positive, Rate, Seed, Share, Texts
 
@@ -21,7 +22,9 @@ class TextData:
     Args:
         train: patterns of text files; Python's language reference if not given
         valid: patterns of held-out text files
-        raw_text: split paragraphs into sentences and tokens with tensorflow-text
+        raw_text: the lines are paragraphs, to be split into sentences and words
+        tokenizer: how the lines were split, and how the model splits a str; spaces if
+            neither it nor raw text is given
         vocabulary: a vocab.txt to use
         vocabulary_text: patterns of further text whose words are counted
         vocabulary_size: maximum number of words
@@ -31,12 +34,15 @@ class TextData:
     train: Texts | None = None
     valid: Texts | None = None
     raw_text: bool = False
+    tokenizer: TokenizerName | None = None
     vocabulary: Path | None = None
     vocabulary_text: Texts | None = None
     vocabulary_size: Count | None = None
     min_count: Count | None = None
 
     def __post_init__(self):
+        if self.raw_text and self.tokenizer == "spaces":
+            raise ValueError("Raw text is split into words. Leave out `tokenizer`.")
         size, special = self.vocabulary_size, len(SPECIAL_WORDS)
         if size is not None and size <= special:
             raise ValueError(

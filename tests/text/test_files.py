@@ -8,7 +8,6 @@ import pytest
 
 from elmo_keras.text import files as text
 from elmo_keras.text.files import read_sentences, text_files
-from elmo_keras.text.tokenizers import raw_text_tokenizer
 
 
 @pytest.fixture
@@ -105,25 +104,9 @@ def test_a_pipe_is_read_whole(tmp_path, compress):
     writer.join()
 
 
-def test_a_tokenizer_gets_lines_and_gives_sentences(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "LINES_AT_ONCE", 2)
-    seen = []
-
-    def tokenizer(lines):
-        seen.append(lines)
-        return [[s.split() for s in line.split(".")] for line in lines]
-
-    (tmp_path / "raw").write_text("a b. c\n\nd\n")
-    sentences = read_sentences([str(tmp_path / "raw")], tokenizer)
-    assert list(sentences) == [["a", "b"], ["c"], ["d"]]
-    assert seen == [["a b. c\n", "\n"], ["d\n"]]
-
-
-@pytest.mark.slow
 def test_raw_text_is_split_into_sentences_and_words(tmp_path):
-    pytest.importorskip("tensorflow_text")
-    raw = "A rose is a rose. Is it red? Yes!\r\n\n나는 학교에 갔다. 비가 왔다...\n"
+    raw = "Mr. Day doesn't. Is it red? Yes!\r\n\n나는 학교에 갔다. 비가 왔다...\n"
     (tmp_path / "raw").write_text(raw, encoding="utf-8")
-    found = read_sentences([str(tmp_path / "raw")], raw_text_tokenizer())
-    expected = "A rose is a rose .|Is it red ?|Yes !|나는 학교에 갔다 .|비가 왔다 ..."
+    found = read_sentences([str(tmp_path / "raw")], raw_text=True)
+    expected = "Mr . Day does n't .|Is it red ?|Yes !|나는 학교에 갔다 .|비가 왔다 ..."
     assert [" ".join(sentence) for sentence in found] == expected.split("|")

@@ -42,11 +42,21 @@ def test_a_text_that_is_trained_on_is_not_held_out(read, tmp_path):
         )
 
 
-@pytest.mark.slow
-def test_raw_text_is_split_into_sentences_and_tokens(read):
-    pytest.importorskip("tensorflow_text")
-    inputs = read("The cat sat. A dog sat, too!\n" * 9, raw_text=True)
-    assert (len(inputs.train), len(inputs.train.tokens)) == (18, 90)
+def test_raw_text_is_split_and_the_model_splits_a_str_in_the_same_way(read):
+    inputs = read("The cat sat. A dog doesn't, too!\n" * 9, raw_text=True)
+    assert (len(inputs.train), len(inputs.train.tokens)) == (18, 99)
+    assert inputs.config.tokenizer == "words"
+
+
+@pytest.mark.parametrize("tokenizer", [None, "spaces", "words"])
+def test_the_model_splits_a_str_as_its_text_was_split(read, tokenizer):
+    inputs = read("a b .\n" * 9, tokenizer=tokenizer)
+    assert inputs.config.tokenizer == (tokenizer or "spaces")
+
+
+def test_raw_text_has_no_other_tokenizer():
+    with pytest.raises(ValueError, match="Leave out `tokenizer`"):
+        TextData(raw_text=True, tokenizer="spaces")
 
 
 def test_words_have_one_spelling_where_characters_are_normalised(read):
