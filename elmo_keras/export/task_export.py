@@ -22,8 +22,9 @@ from elmo_keras.export.sentences import (
 from elmo_keras.export.version_directory import describe, write_version
 from elmo_keras.export.version_paths import new_version
 from elmo_keras.tasks.answer.question_answering import QuestionAnswering
-from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
+from elmo_keras.tasks.answer.text_answers import text_answers
 from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.string_search import StringSearch
 
 PREDICATE = "predicate"
@@ -125,11 +126,17 @@ def task_signatures(
     @tf.function(autograph=False)
     def default(**inputs):
         if finds_words:
-            spans = {field: words_in_graph(text) for field, text in inputs.items()}
-            words = {field: text.words for field, text in spans.items()}
-            answers = answer_in_pieces(model, words)
-            context, question = spans["context"], spans["question"]
-            return text_answers(context, question, answers, model.endings)
+            texts = {
+                field: tf.strings.unicode_transcode(
+                    text, "UTF-8", "UTF-8", replacement_char=ord(" ")
+                )
+                for field, text in inputs.items()
+            }
+            placed = {field: placed_words(text) for field, text in texts.items()}
+            answers = answer_in_pieces(model, {f: p.words for f, p in placed.items()})
+            return text_answers(
+                texts["context"], **placed, answers=answers, endings=model.endings
+            )
         texts = {field: split(inputs[name]) for field, name in names.items()}
         return answer(model, texts, inputs.get(PREDICATE))
 

@@ -28,8 +28,8 @@ from elmo_keras.util.command import import_tensorflow, shortened
 
 TOKENS_AT_ONCE = 2**12  # whose layers are in memory, twice
 CHARACTERS_AT_ONCE = 2**15
-# Tokens that are read at once: of a text that gets a label, of one with mentions, and of
-# the context of a question.
+# Tokens of a text that gets a label; and those that are read at once, with the rest of the
+# last sentence, of a text with mentions and of the context of a question.
 MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 # What reading a damaged head raises.
@@ -367,26 +367,27 @@ class AnswerPipeline(PairPipeline):
         Their scores are probabilities among the answers of all pieces.
         """
         from elmo_keras.pipelines.keras_heads import answers_to
-        from elmo_keras.tasks.answer.words import offset_tokens
+        from elmo_keras.tasks.answer.words import OffsetTokens
 
-        question_tokens = offset_tokens(question).tokens
-        pieces = []  # where they begin, and their words
-        for begin, end in _pieces(context):
-            words = offset_tokens(context[begin:end])
-            if words.tokens:
-                pieces.append((begin, words))
+        question_tokens = join(read_text(0, question).sentences)
+        _, sentences, spans = read_text(0, context)
+        sentences = zip(sentences, spans)
+        pieces = list(chunks(sentences, MAX_CONTEXT, lambda pair: len(pair[0])))
         results = []
         if question_tokens and pieces:
-            tokens = [words.tokens for _, words in pieces]
-            texts = [tokens, [question_tokens] * len(tokens)]
+            words = [
+                OffsetTokens(join(tokens), *zip(*join(spans)))
+                for tokens, spans in (zip(*piece) for piece in pieces)
+            ]
+            texts = [[piece.tokens for piece in words], [question_tokens] * len(words)]
             answers = answers_to(self.model, texts, self.model.log_scores)
             total = np.logaddexp.reduce([answer["log_total"] for answer in answers])
-            for (begin, words), answer in zip(pieces, answers):
+            for piece, answer in zip(words, answers):
                 first, last = answer["span"].tolist()
                 if first < 0:
                     continue
-                text = words.answer(context[begin:], first, last, self.model.endings)
-                start = begin + words.begins[first]
+                text = piece.answer(context, first, last, self.model.endings)
+                start = piece.begins[first]
                 results.append(
                     {
                         "text": text,
@@ -398,19 +399,6 @@ class AnswerPipeline(PairPipeline):
         results.sort(key=lambda result: -result["score"])
         none = {"text": "", "score": 0.0, "start": 0, "end": 0}
         return results[:n] or [none]
-
-
-def _pieces(context):
-    """Spans of whole sentences, together at most `MAX_CONTEXT` tokens or one sentence."""
-    text = read_text(0, context)
-    pieces, size = [], MAX_CONTEXT
-    for spans in text.spans:
-        if size + len(spans) > MAX_CONTEXT:
-            pieces.append((spans[0][0], spans[-1][1]))
-            size = 0
-        pieces[-1] = pieces[-1][0], spans[-1][1]
-        size += len(spans)
-    return pieces
 
 
 def pipeline(model: str | Path) -> Pipeline | PairPipeline:

@@ -3,6 +3,7 @@
 import functools
 import re
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -12,10 +13,23 @@ from elmo_keras.text.tokenizers import ZERO_WIDTH_JOINER, extends
 # Bits of a character's class; above them, the letter that it is in a contraction.
 _ALNUM, _LATIN, _DIGIT, _SPACE, _EXTENDS = 1, 2, 4, 8, 16
 _LETTER = 256
-_CLASSES = {_ALNUM: r"[^\W_]", _LATIN: "[a-z0-9]", _DIGIT: "[0-9]", _SPACE: r"\s"}
+_CLASSES = {
+    _ALNUM: r"[^\W_]",
+    _LATIN: "[a-z0-9]",
+    _DIGIT: "[0-9]",
+    _SPACE: r"[\s\u200b]",
+}
 _LETTERS = "dlmnrestv"
 _SPACES = " " * 4  # no rule looks further ahead
 _PERCENT, _JOINER, _BLANK = map(ord, ("%", ZERO_WIDTH_JOINER, " "))
+
+
+class PlacedWords(NamedTuple):
+    """Words, and the number of bytes of their text before them and up to their ends."""
+
+    words: tf.RaggedTensor  # (batch, words)
+    begins: tf.RaggedTensor
+    ends: tf.RaggedTensor
 
 
 def split_words_in_graph(texts: tf.Tensor) -> tf.RaggedTensor:
@@ -27,6 +41,11 @@ def split_words_in_graph(texts: tf.Tensor) -> tf.RaggedTensor:
     Returns:
         Ragged string tensor `(batch, tokens)`.
     """
+    return placed_words(texts).words
+
+
+def placed_words(texts: tf.Tensor) -> PlacedWords:
+    """As `split_words_in_graph`, with the places of the words."""
     decoded, offsets = tf.strings.unicode_decode_with_offsets(
         tf.strings.join([texts, _SPACES]), "UTF-8"
     )
@@ -35,14 +54,18 @@ def split_words_in_graph(texts: tf.Tensor) -> tf.RaggedTensor:
     is_text = ~characters.has(_SPACE)
     ends = is_text & (_shifted(begins, 1, True) | characters.has(_SPACE, 1))
     rows = tf.boolean_mask(decoded.value_rowids(), begins)
-    first = tf.boolean_mask(offsets.flat_values, begins)
-    after = tf.boolean_mask(_shifted(offsets.flat_values, 1, 0), ends)
-    tokens = tf.strings.substr(
-        tf.gather(texts, rows),
-        tf.cast(first, tf.int32),
-        tf.cast(after - first, tf.int32),
+    places = tf.cast(offsets.flat_values, tf.int32)
+    first = tf.boolean_mask(places, begins)
+    after = tf.boolean_mask(_shifted(places, 1, 0), ends)
+    # Of their characters, as a piece of a text would need a copy of all of it.
+    letters = tf.RaggedTensor.from_value_rowids(  # pyright: ignore[reportAttributeAccessIssue]
+        tf.boolean_mask(characters.at(0), is_text),
+        tf.boolean_mask(tf.cumsum(tf.cast(begins, tf.int64)) - 1, is_text),
+        tf.size(rows, tf.int64),
     )
-    return tf.RaggedTensor.from_value_rowids(tokens, rows, decoded.nrows())  # pyright: ignore[reportAttributeAccessIssue]
+    tokens = tf.strings.unicode_encode(letters, "UTF-8")
+    ragged = tf.RaggedTensor.from_value_rowids(tokens, rows, decoded.nrows())  # pyright: ignore[reportAttributeAccessIssue]
+    return PlacedWords(ragged, *map(ragged.with_flat_values, (first, after)))
 
 
 class _Characters:

@@ -55,7 +55,7 @@ _TOKEN = re.compile(
           (?: [^\W_] | (?<=[a-z0-9]) [.,'’·/-] (?=[a-z0-9]) ) )+
       (?: (?<=[0-9]) % )?
     | ([.!?~]) \1*
-    | [^\w\s] | _
+    | [^\w\s\u200b] | _
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -67,7 +67,8 @@ def split_words(text: str) -> list[str]:
 
     Words are split at spaces, English contractions as in the Penn Treebank, and
     punctuation is split off, except inside numbers and Latin words (`7.5`, `F-22`).
-    Repetitions of one of `.!?~` stay together; other signs are tokens of their own.
+    Repetitions of one of `.!?~` stay together; other signs are tokens of their own. The
+    zero width space is a space.
 
     >>> split_words("I don't... 7.5점, 재밌어요^^")
     ['I', 'do', "n't", '...', '7.5점', ',', '재밌어요', '^', '^']

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.answer.words import offset_tokens
-from elmo_keras.tasks.answer.words_in_graph import words_in_graph
+from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.token_batches import tokenize
 from elmo_keras.text.tokenizers import split_spaces, split_words
 
@@ -32,6 +32,8 @@ def test_raw_text_becomes_split_words(text, tokens):
 # What rules of `split_words` look at, and neighbours of each kind.
 PIECES = [*"aAntTsSmdrevlK'’.,!?~-_%·/ 012é한क", "\u0301", "\u200d", "\u017f", "\u212a"]
 PIECES += [
+    "\u200b",
+    "\u2060",
     "\u0130",
     "\u0131",
     "\u093f",
@@ -45,11 +47,31 @@ PIECES += [
 ]
 
 
+TEXTS = [
+    "In 1990, Ann's café (été) cost $3.50 — _why_?",
+    "서울에서 만났다. 제2차 세계 대전은",
+    "नमस्ते दुनिया, สวัสดีชาวโลก",
+    "nai\u0308ve a\u200db \u200da \U0001f468\u200d\U0001f469\u200d_x _a\u0301b \u0301x",
+    "a\xa0b\u200bc\u3000d\x1ce\x85f\tg\nh\rj\x0bk\u2028l",
+    "co\xadoperate x\u2060y \u200d \u200c",
+    "",
+    " \n ",
+    "中文 ½² Ⅷ ٣ ª",
+]
+
+
 def test_a_graph_splits_as_python_does():
     rng = np.random.default_rng(0)
-    texts = ["".join(rng.choice(PIECES, n)) for n in rng.integers(0, 24, 5000)]
-    found = tokenize(tf.constant(texts), "words").to_list()
-    assert [[t.decode() for t in row] for row in found] == [*map(split_words, texts)]
+    pieces = ["".join(rng.choice(PIECES, n)) for n in rng.integers(0, 24, 5000)]
+    texts = TEXTS + pieces
+    found = placed_words(tf.constant(texts))
+    rows = zip(texts, *(x.to_list() for x in (found.words, found.begins, found.ends)))
+    for text, words, *places in rows:
+        expected = offset_tokens(text)
+        assert [word.decode() for word in words] == expected.tokens, ascii(text)
+        content = text.encode()
+        for bytes_before, offsets in zip(places, (expected.begins, expected.ends)):
+            assert [len(content[:n].decode()) for n in bytes_before] == offsets
 
 
 @pytest.mark.parametrize(
@@ -88,24 +110,20 @@ SCRIPTS = {
     "an emoji with a selector": ("♥\ufe0f!", ["♥\ufe0f", "!"]),
     "a mark of a sign": ("!\u0301a", ["!\u0301", "a"]),
     "a mark after a space": ("a \u0301b", ["a", "\u0301", "b"]),
-    "no marks": ("a-b", ["a", "-", "b"]),
+    "a zero width space": ("가\u200b 나\u200b", ["가", "나"]),
 }
 
 
 @pytest.mark.parametrize("text, tokens", SCRIPTS.values(), ids=SCRIPTS)
 def test_words_of_all_scripts_stay_whole(text, tokens):
-    assert offset_tokens(text).tokens == tokens
-    if text != "a-b":  # Latin words keep their hyphens there
-        assert split_words(text) == tokens
+    assert split_words(text) == tokens
 
 
-@pytest.mark.parametrize(
-    "split", [split_words, lambda text: offset_tokens(text).tokens]
-)
-def test_decomposed_text_has_the_words_of_composed_text(split):
+def test_decomposed_text_has_the_words_of_composed_text():
     composed = "José, 서울에서 3.5 café"
-    tokens = split(unicodedata.normalize("NFD", composed))
-    assert [unicodedata.normalize("NFC", token) for token in tokens] == split(composed)
+    tokens = split_words(unicodedata.normalize("NFD", composed))
+    found = [unicodedata.normalize("NFC", token) for token in tokens]
+    assert found == split_words(composed)
     assert len(tokens[0]) == 5  # "e" and its accent
 
 
@@ -133,49 +151,8 @@ def test_the_longest_ending_that_leaves_something_is_stripped(token, rest):
     assert offset_tokens(text).answer(text, 0, 1) == f"In {token}"
 
 
-TEXTS = [
-    "In 1990, Ann's café (été) cost $3.50 — _why_?",
-    "서울에서 만났다. 제2차 세계 대전은",
-    "नमस्ते दुनिया, สวัสดีชาวโลก",
-    "nai\u0308ve a\u200db \u200da \U0001f468\u200d\U0001f469\u200d_x _a\u0301b \u0301x",
-    "a\xa0b\u200bc\u3000d\x1ce\x85f\tg\nh\rj\x0bk\u2028l",
-    "co\xadoperate x\u2060y \u200d \u200c",
-    "",
-    " \n ",
-    "中文 ½² Ⅷ ٣ ª",
-]
-
-
-def assert_same_words(texts):
-    found = words_in_graph(tf.constant(texts, tf.string))
-    rows = zip(texts, *(x.to_list() for x in (found.words, found.begins, found.ends)))
-    for text, words, *places in rows:
-        expected = offset_tokens(text)
-        assert [word.decode() for word in words] == expected.tokens, ascii(text)
-        content = text.encode()
-        for bytes_before, offsets in zip(places, (expected.begins, expected.ends)):
-            assert [len(content[:n].decode()) for n in bytes_before] == offsets
-
-
-def test_words_and_places_are_those_of_training():
-    assert_same_words(TEXTS)
-
-
-def test_any_sequence_of_letters_marks_joiners_and_signs_is_split_the_same():
-    rng = np.random.default_rng(0)
-    signs = list("a_1가é ,\u0301\u094d\u200d\u200c\u2060\xad\u200b\U0001f468\u0130")
-    texts = ["".join(rng.choice(signs, rng.integers(0, 14))) for _ in range(3000)]
-    assert_same_words(texts)
-
-
-def test_bytes_that_are_no_text_are_spaces():
-    found = words_in_graph(tf.constant([b"a\xfeb \xff c", b"\xff"]))
-    assert found.words.to_list() == [[b"a", b"b", b"c"], []]
-    assert found.texts[0] == b"a b   c"
-
-
 @pytest.mark.slow
 def test_a_text_of_a_megabyte_is_split():
     text = "서울에서 (Ann's) " * 40_000 + " " * 500_000
-    found = words_in_graph(tf.constant([text]))
-    assert found.words.row_lengths().numpy().tolist() == [6 * 40_000]
+    found = placed_words(tf.constant([text]))
+    assert found.words.row_lengths().numpy().tolist() == [5 * 40_000]

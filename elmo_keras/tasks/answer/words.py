@@ -1,16 +1,10 @@
 """Words of texts and their offsets, and the pieces of texts that answer questions."""
 
 import bisect
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from elmo_keras.text.tokenizers import join_at_marks
-
-# Letters, digits and "_" together; every other visible character by itself. The zero
-# width space separates words, though Python does not count it as white space.
-_TOKEN = re.compile(r"\w+|[^\w\s\u200b]")
-
+from elmo_keras.text.tokenizers import word_spans
 
 LONGEST_ANSWER = 30  # tokens
 NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
@@ -18,8 +12,8 @@ NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
 
 class OffsetTokens(NamedTuple):
     tokens: list[str]
-    begins: list[int]
-    ends: list[int]
+    begins: Sequence[int]
+    ends: Sequence[int]
 
     def answer(
         self, source: str, first: int, last: int, endings: Collection[str] = ()
@@ -44,9 +38,8 @@ class OffsetTokens(NamedTuple):
 
 
 def offset_tokens(text: str) -> OffsetTokens:
-    """Splits a text into words, with their combining marks, and single other signs."""
-    matches = (match.span() for match in _TOKEN.finditer(text))
-    spans = join_at_marks(text, matches)
+    """The tokens of `split_words`, with their places."""
+    spans = word_spans(text)
     return OffsetTokens(
         [text[begin:end] for begin, end in spans],
         [begin for begin, _ in spans],

@@ -39,14 +39,14 @@ def write(path, *questions, context=CONTEXT):
 @pytest.mark.parametrize(
     "answer, span, ending, text",
     [
-        ("Ann's team", (3, 6), "", "Ann's team"),
-        ("끝", (19, 19), "", "끝"),
+        ("Ann's team", (3, 5), "", "Ann's team"),
+        ("끝", (14, 14), "", "끝"),
         # An answer may begin and end within a token.
         ("99", (1, 1), "0", "99"),
         ("990, A", (1, 3), "nn", "990, A"),
         # White space around it is left out.
         (" 1990", (1, 1), "", "1990"),
-        ("won. ", (7, 8), "", "won."),
+        ("won. ", (6, 7), "", "won."),
     ],
 )
 def test_an_answer_becomes_the_tokens_at_its_offset(

@@ -1,0 +1,54 @@
+"""Answers as texts, computed by a graph."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import tensorflow as tf
+
+from elmo_keras.text.graph_tokenizer import PlacedWords
+
+NOWHERE = -1  # begin and end of no answer
+
+
+def text_answers(
+    texts: tf.Tensor,
+    context: PlacedWords,
+    question: PlacedWords,
+    answers: Mapping[str, tf.Tensor],
+    endings: Sequence[str],
+) -> dict[str, tf.Tensor]:
+    """What `QuestionAnswering.answers` gives, with spans as pieces of contexts `(batch,)`.
+
+    `begin` and `end` are numbers of characters, `NOWHERE` for none. If one of the texts
+    has no word, there is no answer, with the score 0.
+    """
+    first, last = tf.unstack(answers["span"], axis=1)
+    lengths = [text.words.row_lengths() for text in (context, question)]
+    has_words = tf.reduce_all(tf.stack(lengths) > 0, axis=0)
+    is_answer = (first >= 0) & has_words
+    first, last = (tf.where(is_answer, x, 0) for x in (first, last))
+    # One more column, so that there is a first one.
+    begins, ends = (
+        tf.pad(x.to_tensor(), [[0, 0], [0, 1]]) for x in (context.begins, context.ends)
+    )
+    begin, begin_of_last = (tf.gather(begins, x, batch_dims=1) for x in (first, last))
+    end = tf.gather(ends, last, batch_dims=1)
+    token = tf.strings.substr(texts, begin_of_last, end - begin_of_last)
+    if endings:  # as `OffsetTokens.answer`
+        pattern = "|".join(map(re.escape, endings))
+        token = tf.strings.regex_replace(token, f"(.)(?:{pattern})$", r"\1")
+    size = begin_of_last - begin + tf.strings.length(token)  # bytes
+    answer = tf.strings.substr(texts, begin, tf.where(is_answer, size, 0))
+    before = tf.strings.substr(texts, tf.zeros_like(begin), begin)
+    begin = tf.strings.length(before, unit="UTF8_CHAR")
+    end = begin + tf.strings.length(answer, unit="UTF8_CHAR")
+    scores = {
+        name: tf.where(has_words, x, 0.0)
+        for name, x in answers.items()
+        if name != "span"
+    }
+    return scores | {
+        "answer": answer,
+        "begin": tf.where(is_answer, begin, NOWHERE),
+        "end": tf.where(is_answer, end, NOWHERE),
+    }
