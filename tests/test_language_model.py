@@ -137,6 +137,7 @@ def test_the_command_prints_substitutes(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("read")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

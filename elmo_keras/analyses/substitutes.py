@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from elmo_keras.text.sentences import words_of_sentences
 from elmo_keras.util.arguments import Count, Index
 from elmo_keras.util.command import import_tensorflow
 
@@ -18,7 +19,7 @@ def substitutes(
 ) -> None:
     """Prints the words that a language model expects in place of a word.
 
-    The sentence's tokens are separated by spaces. With --direction, the words are the
+    The sentence is split as the model's text was. With --direction, the words are the
     likeliest ones whatever word is there: forward by the tokens before it, backward by
     those after it, both by the product of the two.
 
@@ -26,14 +27,19 @@ def substitutes(
         elmo-keras substitutes "The bank of the river" --position 4 --direction forward --model MODEL_DIR
 
     Args:
-        sentence: tokens
+        sentence: a text or tokens
         model: a model with a softmax: a model directory, a zip, or a published model's name
         word: a word that occurs once in the sentence
         position: index of a token, from 0
         top: number of words
         direction: the likeliest words by it, also the word itself
     """
-    tokens = " ".join(sentence).split()
+    import_tensorflow()
+    from elmo_keras.language_model import LanguageModel
+
+    language_model = LanguageModel.from_pretrained(model)
+    text, tokenizer = " ".join(sentence), language_model.bilm.config.tokenizer
+    [tokens] = words_of_sentences(text, tokenizer)
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")
     if word is not None and position is None:
@@ -45,10 +51,6 @@ def substitutes(
             f"--position should be from 0 to {len(tokens) - 1}, as the sentence has "
             f"{len(tokens)} tokens. Received: {position}"
         )
-    import_tensorflow()
-    from elmo_keras.language_model import LanguageModel
-
-    language_model = LanguageModel.from_pretrained(model)
     if direction is None:
         likeliest = language_model.substitutes(tokens, position, top=top)
     else:

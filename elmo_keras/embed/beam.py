@@ -20,7 +20,7 @@ from elmo_keras.text.sentences import Sentence
 class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
     """Computes ELMo vectors of sentences inside of `RunInference`.
 
-    An example is a `str`, split at ASCII white space, or a list of tokens. The result
+    An example is a `str`, which `Embedder` splits, or a list of tokens. The result
     is a `PredictionResult` with the example, its vectors as `Embedder` returns them,
     and the model as `model_id`. Inside a `KeyedModelHandler`, examples and results are
     `(key, example)` and `(key, PredictionResult)`.

@@ -167,6 +167,7 @@ def embed_on_ray(
     paths = text_files([str(path) for path in inputs])
     check_output_folder(output, paths, overwrite=overwrite)
     model, weights = local_files(model, settings.get("weights"))
+    settings.setdefault("tokenizer", "spaces")  # of a line, as in `embed_corpus`
     settings["model"], settings["texts"] = absolute(model), not forget_sentences
     settings["weights"] = weights and absolute(weights)
     if settings.get("mix") is not None:

@@ -28,6 +28,7 @@ from elmo_keras.text.length_batches import (
     padded_arrays,
 )
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
+from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.util.files import replacing, whole_file
 
 RETRIED = (
@@ -53,6 +54,7 @@ def embed_text(
     *,
     model: str = "elmo",
     output: str = "elmo",
+    tokenizer: str | Tokenizer = "spaces",
     timeout: float = 60.0,
     credentials: grpc.ChannelCredentials | None = None,
     progress: Callable[[int], object] = lambda n: None,
@@ -62,10 +64,11 @@ def embed_text(
     A request holds sentences of similar length, and is repeated while the server is busy.
 
     Args:
-        sentences: each a `str` or a list of tokens, as in `Embedder.encode`.
+        sentences: each a `str` or a list of tokens.
         server: host and port of gRPC.
         model: its name on the server.
         output: key of the signature `tokens`, such as `elmo`, `layers`, `default`.
+        tokenizer: how a `str` is split: at `"spaces"`, into `"words"`, or by a function.
         timeout: seconds to wait for an answer.
         credentials: of TLS, see `grpc.ssl_channel_credentials`; None for a server
             without it.
@@ -104,7 +107,7 @@ def embed_text(
                 yield vectors
 
         yield from in_order(
-            tokens_of_sentences(sentences),
+            tokens_of_sentences(sentences, tokenizer),
             embed_batches,
             batches_of=functools.partial(
                 length_batches, max_tokens=BATCH_TOKENS, max_sentences=BATCH_SENTENCES

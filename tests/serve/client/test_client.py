@@ -71,6 +71,8 @@ def test_any_output_can_be_requested(address):
     assert [a.shape for a in layers] == [(2, len(s), 3) for s in SENTENCES]
     means = list(embed_text(SENTENCES, address, output="default"))
     np.testing.assert_allclose(means[0], stand_in.vectors(SENTENCES[0]).mean(axis=0))
+    shapes = [a.shape[0] for a in embed_text("It's.", address, tokenizer="words")]
+    assert shapes == [3]
     with pytest.raises(ValueError, match="no vectors"):
         list(embed_text(SENTENCES, address, output="sequence_len"))
 
