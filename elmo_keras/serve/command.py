@@ -12,7 +12,7 @@ from elmo_keras.hub.cache import cache_folder, only_writer
 from elmo_keras.hub.catalogue import BOX
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
 from elmo_keras.util.command import INTERRUPTED, fail, import_tensorflow, stopping
-from elmo_keras.util.files import installed_version
+from elmo_keras.util.files import file_digest, installed_version
 
 CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
 DEFAULTS = Config()
@@ -65,7 +65,9 @@ def _directory(name: str) -> Path:
     if path.exists() or not (BOX / name).is_dir() or not path.name:
         return path
     version = installed_version("elmo-keras") or "checkout"
-    folder = cache_folder() / "exports" / f"{name}-{version}"
+    files = (file for file in (BOX / name).rglob("*") if file.is_file())
+    digest = file_digest(max(files, key=lambda file: file.stat().st_size))
+    folder = cache_folder() / "exports" / f"{name}-{version}-{digest[:8]}"
     with only_writer(folder, f"Waiting for another process, which exports {name}."):
         if not any(folder.glob("[0-9]*")):
             from elmo_keras.export.command import export

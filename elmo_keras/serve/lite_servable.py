@@ -79,8 +79,8 @@ class LiteServable(Servable):
 
     def _split(self, text):
         if self.tokenizer == "words":
-            tokens = split_words(text.decode(errors="surrogateescape"))
-            return [token.encode(errors="surrogateescape") for token in tokens]
+            tokens = split_words(text.decode(errors="replace"))
+            return [token.encode() for token in tokens]
         return [token for token in text.split(b" ") if token]
 
     def _outputs(self, sentences, time, keys):
