@@ -77,21 +77,27 @@ def annotate(
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
     loaded = _load(pipelines, suffix)
-    with stopping() as stop, source.open("rb") as file:
+    with source.open("rb") as file:
         lines = (line.decode().rstrip("\r\n") for line in lines_of(file, source))
         if output is None:
             # What is typed is answered line by line.
             parts = ([line] for line in lines) if os.isatty(file.fileno()) else [lines]
-            return _print(parts, loaded, stop)
+            try:
+                return _print(parts, loaded)
+            except KeyboardInterrupt:
+                return INTERRUPTED
         metadata = {
             "text": file_stamp(source) if is_file else None,
             "pipelines": [*pipelines],
             "heads": [_fingerprint(name) for name in pipelines],
             "suffix": suffix,
         }
-        with Unfinished(
-            output, metadata, overwrite=overwrite, resume=is_file
-        ) as unfinished:
+        with (
+            stopping() as stop,
+            Unfinished(
+                output, metadata, overwrite=overwrite, resume=is_file
+            ) as unfinished,
+        ):
             finished = _write(lines, loaded, unfinished, suffix, stop)
     if finished:
         print(f"The annotated text is in {output}")
@@ -144,7 +150,7 @@ def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
         ]
 
 
-def _print(parts, pipelines, stop) -> int:
+def _print(parts, pipelines) -> int:
     color, spans = sys.stdout.isatty(), []
     annotated = (_annotate(lines, pipelines) for lines in parts)
     for batch in itertools.chain.from_iterable(annotated):
@@ -153,8 +159,6 @@ def _print(parts, pipelines, stop) -> int:
             for one, analysis in zip(pipelines, analyses):
                 if one.type == "entities":
                     spans += one.result(text, analysis)
-        if stop.is_set():
-            return INTERRUPTED
     if spans:
         print(f"\n{formats.table(spans)}", end="")
     return 0

@@ -432,11 +432,22 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
         return _keras_pipeline(name, _load_keras(Path(name)))
     folder = find_head(model)
     try:
-        return _head_pipeline(name, folder, read_head(folder))
+        made = _head_pipeline(name, folder, read_head(folder))
+        if getattr(made, "embedder", None):
+            _check_arrays(made)
+        return made
     except DAMAGES as error:
         raise ValueError(
             f"{folder} should hold a whole head. {error!r:.300}"
         ) from error
+
+
+def _check_arrays(made):
+    """Tries a head without TensorFlow, whose arrays may not fit each other."""
+    try:
+        made(".")
+    except (ValueError, RuntimeError) as error:  # of NumPy, of LiteRT
+        raise TypeError(error) from error
 
 
 def _head_pipeline(name, folder, head):

@@ -205,7 +205,7 @@ def test_an_unknown_name_lists_the_names(tmp_path):
 def test_damaged_heads_and_other_language_models_are_refused(
     head, model_directory, tmp_path, monkeypatch
 ):
-    folder = make_head("pos", model_directory, tmp_path)
+    folder, other = make_head("pos", model_directory, tmp_path), head("pos")
     content = (folder / "head.npz").read_bytes()
     (folder / "head.npz").write_bytes(content[:-20])
     with pytest.raises(ValueError, match="should hold a whole head"):
@@ -216,7 +216,7 @@ def test_damaged_heads_and_other_language_models_are_refused(
         pipeline(folder)
     monkeypatch.setattr(head_files, "_digest", lambda _: "another")
     with pytest.raises(ValueError, match="was trained on another"):
-        pipeline(head("pos"))
+        pipeline(other)
 
 
 @pytest.mark.parametrize("name", ["layers/dense/vars/0", "crf/vars/1", None])
@@ -228,6 +228,24 @@ def test_a_head_without_an_array_is_refused(name, model_directory, tmp_path):
     with pytest.raises(ValueError, match="should hold a whole head"):
         pipeline(folder)
     (folder / "head.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match="should hold a whole head"):
+        pipeline(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("pos", "layers/dense/vars/0"),
+        ("sentiment", "integrator/forward_layer/cell/vars/0"),
+    ],
+)
+def test_a_head_whose_arrays_do_not_fit_is_refused(
+    kind, name, model_directory, tmp_path
+):
+    folder = make_head(kind, model_directory, tmp_path)
+    with np.load(folder / "head.npz") as file:
+        arrays = dict(file)
+    np.savez(folder / "head.npz", **arrays | {name: arrays[name][:-1]})
     with pytest.raises(ValueError, match="should hold a whole head"):
         pipeline(folder)
 
