@@ -13,7 +13,7 @@ import numpy as np
 
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.length_batches import padded_arrays
-from elmo_keras.text.sentences import Sentence
+from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.util.files import replacing
 
 _LAYERS = "all", "top", "average"
@@ -143,7 +143,7 @@ class ElmoModel:
         return (sums.T / np.maximum(lengths, 1e-12)).T
 
     def get_elmo_substitutes(
-        self, data: Sequence[str], topn: int = 3
+        self, data: Sequence[Sentence], topn: int = 3
     ) -> list[list[dict[str, Any]]]:
         """The likeliest words for each token of each text, without the special words.
 
@@ -153,7 +153,7 @@ class ElmoModel:
         """
         return [
             [self._substitutes(words, position, topn) for position in range(len(words))]
-            for words in map(str.split, data)
+            for words in words_of_sentences(data, self._embedder.tokenizer)
         ]
 
     def _substitutes(self, words, position, topn):
