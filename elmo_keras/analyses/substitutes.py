@@ -34,6 +34,8 @@ def substitutes(
         top: number of words
         direction: the likeliest words by it, also the word itself
     """
+    if (word is None) == (position is None):
+        raise ValueError("Give either --word or --position.")
     import_tensorflow()
     from elmo_keras.language_model import LanguageModel
 
@@ -42,10 +44,8 @@ def substitutes(
     [tokens] = words_of_sentences(text, tokenizer)
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")
-    if word is not None and position is None:
+    if position is None:
         position = only_position(word, tokens)
-    elif position is None or word is not None:
-        raise ValueError("Give either --word or --position.")
     elif position >= len(tokens):
         raise ValueError(
             f"--position should be from 0 to {len(tokens) - 1}, as the sentence has "
@@ -61,7 +61,7 @@ def substitutes(
         print(f"{math.exp(log_probability):9.3%}  {other}")
 
 
-def only_position(word: str, tokens: Sequence[str]) -> int:
+def only_position(word: str | None, tokens: Sequence[str]) -> int:
     """The index of a word that occurs once."""
     positions = [i for i, token in enumerate(tokens) if token == word]
     if len(positions) != 1:

@@ -39,9 +39,9 @@ def search(
 ) -> None:
     """Finds the sentences of a file that are similar to a query.
 
-    FILE holds one sentence a line, tokens separated by spaces. The query is one such
-    sentence; without it, queries are read from standard input, one a line. Sentences
-    are compared by the cosine of their mean vectors, computed once and kept next to
+    FILE holds one sentence a line, tokens separated by spaces. The query is split as the
+    model's text was; without it, queries are read from standard input, one a line.
+    Sentences are compared by the cosine of their mean vectors, computed once and kept next to
     FILE. Lines are numbered from 1; the rows of VECTORS have their ids, which `embed`
     counts from 0. After an interruption the same command resumes. VECTORS, a Parquet
     file or a folder of them, holds the sentences with their vectors, as
@@ -57,7 +57,7 @@ def search(
 
     Args:
         file: text, or vectors in Parquet
-        query: tokens of the query
+        query: a text or tokens
         model: a model directory, a zip, or a published model's name or address
         arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
         top: number of sentences
