@@ -10,8 +10,6 @@ from elmo_keras.text.token_batches import tokenize
 
 Splitting = Literal["spaces", "words", "whitespace", "unicode_script"]
 INPUT_NAMES = "sentences", "text"  # google/elmo has text
-# The words of models that answer questions, see `tasks.answer.words`.
-WORDS = "words"
 
 
 def sentences_spec(

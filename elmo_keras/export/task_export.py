@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from elmo_keras.export.sentences import (
     INPUT_NAMES,
-    WORDS,
     Splitting,
     checked,
     columns_with_rows,
@@ -22,7 +21,7 @@ from elmo_keras.export.sentences import (
 from elmo_keras.export.version_directory import describe, write_version
 from elmo_keras.export.version_paths import new_version
 from elmo_keras.tasks.answer.question_answering import QuestionAnswering
-from elmo_keras.tasks.answer.text_answers import text_answers
+from elmo_keras.tasks.answer.text_answers import as_utf8, text_answers
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.string_search import StringSearch
@@ -63,7 +62,7 @@ def export_task(
             f"A {name} can't be exported. Export a model of tag, classify, entail, "
             "similarity or answer; or the Elmo layer in this one, with --layer NAME."
         )
-    if finds_words and (tokenizer not in (None, "spaces") or normalization is not None):
+    if finds_words and (tokenizer not in (None, "words") or normalization is not None):
         raise ValueError(
             f"`tokenizer` and `normalization` are not for a {name}, which finds the "
             "words of its texts. Leave them out."
@@ -93,7 +92,7 @@ def export_task(
     finally:
         if table is not None:
             vectors.word_ids = table
-    splits = WORDS if finds_words else tokenizer
+    splits = "words" if finds_words else tokenizer
     metadata = {
         "task_model": name,
         **describe(vectors.elmo, signatures, splits, normalization),
@@ -126,12 +125,7 @@ def task_signatures(
     @tf.function(autograph=False)
     def default(**inputs):
         if finds_words:
-            texts = {
-                field: tf.strings.unicode_transcode(
-                    text, "UTF-8", "UTF-8", replacement_char=ord(" ")
-                )
-                for field, text in inputs.items()
-            }
+            texts = {field: as_utf8(text) for field, text in inputs.items()}
             placed = {field: placed_words(text) for field, text in texts.items()}
             answers = answer_in_pieces(model, {f: p.words for f, p in placed.items()})
             return text_answers(

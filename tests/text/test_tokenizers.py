@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.tasks.answer.text_answers import as_utf8
 from elmo_keras.tasks.answer.words import offset_tokens
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.token_batches import tokenize
@@ -149,6 +150,12 @@ def test_the_longest_ending_that_leaves_something_is_stripped(token, rest):
     text = f"In {token}!"
     assert offset_tokens(text).answer(text, 0, 1, ["서", "에서"]) == f"In {rest}"
     assert offset_tokens(text).answer(text, 0, 1) == f"In {token}"
+
+
+def test_bytes_that_are_no_text_are_spaces():
+    texts = as_utf8(tf.constant([b"a\xfeb \xff c", b"\xff"]))
+    assert placed_words(texts).words.to_list() == [[b"a", b"b", b"c"], []]
+    assert texts[0] == b"a b   c"
 
 
 @pytest.mark.slow

@@ -41,8 +41,8 @@ def search(
 
     FILE holds one sentence a line, tokens separated by spaces. The query is split as the
     model's text was; without it, queries are read from standard input, one a line.
-    Sentences are compared by the cosine of their mean vectors, computed once and kept next to
-    FILE. Lines are numbered from 1; the rows of VECTORS have their ids, which `embed`
+    Sentences are compared by the cosine of their mean vectors, computed once and kept next
+    to FILE. Lines are numbered from 1; the rows of VECTORS have their ids, which `embed`
     counts from 0. After an interruption the same command resumes. VECTORS, a Parquet
     file or a folder of them, holds the sentences with their vectors, as
     `embed --pooling mean` writes them. For millions of sentences,
