@@ -7,15 +7,14 @@ import tensorflow as tf
 
 from elmo_keras.text.graph_tokenizer import PlacedWords
 
+NOWHERE = -1  # begin and end of no answer
+
 
 def as_utf8(texts: tf.Tensor) -> tf.Tensor:
     """Texts with a space for bytes that are not UTF-8."""
     return tf.strings.unicode_transcode(
         texts, "UTF-8", "UTF-8", replacement_char=ord(" ")
     )
-
-
-NOWHERE = -1  # begin and end of no answer
 
 
 def text_answers(
