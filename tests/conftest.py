@@ -1,4 +1,4 @@
-"""Fixtures for all tests, and two logical CPUs for the tests with replicas."""
+"""Fixtures for all tests, and two logical devices for the tests with replicas."""
 
 import gc
 import os
@@ -19,7 +19,7 @@ collect_ignore = ["benchmarks"]
 
 
 def pytest_sessionstart(session):
-    """Two logical CPUs in processes that run tests; xdist's first one runs none."""
+    """Two logical devices in processes that run tests; xdist's first one runs none."""
     if session.config.getoption("dist", "no") == "no":
         import tensorflow as tf
 
@@ -27,6 +27,9 @@ def pytest_sessionstart(session):
         tf.config.set_logical_device_configuration(
             cpu, [tf.config.LogicalDeviceConfiguration()] * 2
         )
+        for gpu in tf.config.list_physical_devices("GPU"):
+            part = tf.config.LogicalDeviceConfiguration(memory_limit=2048)
+            tf.config.set_logical_device_configuration(gpu, [part] * 2)
 
 
 def pytest_collection_finish():

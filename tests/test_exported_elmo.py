@@ -8,7 +8,7 @@ import tensorflow as tf
 from elmo_keras import ExportedElmo, MirroredStrategy
 from elmo_keras.export.version_directory import export_elmo
 from tests.support.exported import SENTENCES, elmo_layer, padded, tagger
-from tests.support.replicas import check_like_one_replica, fitted
+from tests.support.replicas import DEVICES, check_like_one_replica, fitted
 
 
 @pytest.mark.slow
@@ -106,6 +106,6 @@ def test_two_replicas_fit_an_exported_layer_as_one_does(unoptimized_graphs, tmp_
 
     dataset = tf.data.Dataset.from_tensor_slices((SENTENCES, np.ones((4, 3))))
     dataset = dataset.batch(4).repeat(3)
-    one, before = fitted(tf.distribute.OneDeviceStrategy("CPU:0"), make, dataset)
-    two, _ = fitted(MirroredStrategy(["CPU:0", "CPU:1"]), make, dataset)
+    one, before = fitted(tf.distribute.OneDeviceStrategy(DEVICES[0]), make, dataset)
+    two, _ = fitted(MirroredStrategy(DEVICES), make, dataset)
     check_like_one_replica(two, one, before, dataset)

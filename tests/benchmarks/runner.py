@@ -96,12 +96,15 @@ class Worker:
 
 
 @contextlib.contextmanager
-def worker(script: str, *arguments: str | Path, python: str = "") -> Iterator[Worker]:
+def worker(
+    script: str, *arguments: str | Path, python: str = "", gpus: bool = True
+) -> Iterator[Worker]:
     """A process of `workers/SCRIPT.py` within the block."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         process = process_of(
             [python or interpreter(script), HERE / f"workers/{script}.py", *arguments],
             peer=script in PEERS,
+            gpus=gpus,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -121,11 +124,13 @@ def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterato
 
 
 @contextlib.contextmanager
-def finished(command: Sequence[object]) -> Iterator[subprocess.Popen]:
+def finished(
+    command: Sequence[object], gpus: bool = True
+) -> Iterator[subprocess.Popen]:
     """A command of the package, which has done its work when the block ends."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         streams = {"stdout": log, "stderr": log}
-        process = process_of(command, cwd=ROOT, **streams)
+        process = process_of(command, gpus=gpus, cwd=ROOT, **streams)
         try:
             yield process
             if process.wait():
@@ -140,10 +145,11 @@ def end_of(log: IO[str]) -> str:
 
 
 def process_of(
-    command: Sequence[object], peer: bool = False, **options: Any
+    command: Sequence[object], peer: bool = False, gpus: bool = True, **options: Any
 ) -> subprocess.Popen:
     """A process that imports this `elmo_keras`, or that of a peer."""
     own = {"TF_USE_LEGACY_KERAS": "1"} if peer else {"PYTHONPATH": str(ROOT)}
+    own |= {} if gpus else {"CUDA_VISIBLE_DEVICES": "-1"}
     quiet = {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [str(word) for word in command]
     return subprocess.Popen(command, env=os.environ | quiet | own, text=True, **options)

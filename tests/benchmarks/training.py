@@ -12,7 +12,8 @@ bilm-tf's training is `simple_elmo.training`, unchanged, with TensorFlow 1's beh
 only its `Session.run` is timed. A token is a position of one direction.
 
 The loss is that of the sampled softmax in the last turn; it varies widely in the first
-dozens of steps. --words N adds made-up words, which the sampler draws like real ones.
+dozens of steps. Where there is a GPU, elmo-keras uses it, except "elmo-keras float32 on
+the CPU". --words N adds made-up words, which the sampler draws like real ones.
 """
 
 import contextlib
@@ -30,6 +31,7 @@ from elmo_keras import Vocabulary
 from tests.benchmarks import runner
 
 PEER = "bilm-tf"
+ON_CPU = "elmo-keras float32 on the CPU"
 OURS = {"elmo-keras float32": "float32", "elmo-keras bfloat16": "mixed_bfloat16"}
 SYSTEMS = PEER, *OURS
 N_VALID = 8  # sentences whose perplexity `train.py` computes
@@ -38,8 +40,8 @@ N_VALID = 8  # sentences whose perplexity `train.py` computes
 class TrainPy:
     """`train.py` as a system: each request resumes its run."""
 
-    def __init__(self, folder: Path, *arguments: str | Path):
-        self.folder, self._arguments = folder, arguments
+    def __init__(self, folder: Path, *arguments: str | Path, gpus: bool = True):
+        self.folder, self._arguments, self._gpus = folder, arguments, gpus
         self._steps, self._gigabytes, self._sums = 0, 0.0, (0.0, 0, 0.0)
 
     def ask(self, name: str, number: int) -> dict[str, float]:
@@ -47,7 +49,7 @@ class TrainPy:
         self._steps += number
         command = [sys.executable, "train.py", "--output", self.folder]
         command += [*self._arguments, "--published-state", "--steps", self._steps]
-        with runner.finished(command) as process:
+        with runner.finished(command, self._gpus) as process:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         self._gigabytes = max(self._gigabytes, used.ru_maxrss * 1024 / 1e9)
@@ -117,8 +119,8 @@ def main(
             arguments = written(folder, text, number, **sizes)
             arguments += ["--preset", preset, "--dtype"]
             running = {
-                name: TrainPy(folder / policy, *arguments, policy)
-                for name, policy in OURS.items()
+                name: TrainPy(folder / name, *arguments, policy, gpus=name != ON_CPU)
+                for name, policy in {**OURS, ON_CPU: "float32"}.items()
                 if name in systems
             }
             if not running:

@@ -12,6 +12,7 @@ import tensorflow as tf
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, layers
 from tests.support.dictionaries import DICTIONARY
 from tests.support.models import randomize, with_gradients
+from tests.support.replicas import DEVICES
 
 CONFIG = ElmoConfig.preset("test")
 RNG = np.random.default_rng(0)
@@ -221,7 +222,7 @@ def test_the_mask_is_passed_on(row):
 @pytest.mark.parametrize("row", WITH_INNER_ROWS_SLOW, indirect=True)
 def test_two_replicas_train_as_one_does(row, unoptimized_graphs):
     strategy = tf.distribute.MirroredStrategy(
-        ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
+        DEVICES, cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
     with strategy.scope():
         two = row.make()

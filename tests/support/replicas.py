@@ -1,10 +1,13 @@
-"""Keras models that are fitted on one device, or on two."""
+"""Keras models that are fitted on one device, or on two: GPUs if there is one."""
 
 from collections.abc import Callable
 
 import keras
 import numpy as np
 import tensorflow as tf
+
+_KIND = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
+DEVICES = [f"{_KIND}:0", f"{_KIND}:1"]
 
 
 def fitted(

@@ -1,4 +1,4 @@
-"""Keras' own fit on two logical CPUs, with strings."""
+"""Keras' own fit on two logical devices, GPUs if there is one, with strings."""
 
 import keras
 import numpy as np
@@ -6,15 +6,14 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig, MirroredStrategy, character_ids
-from tests.support.replicas import check_like_one_replica, fitted
+from tests.support.replicas import DEVICES, check_like_one_replica, fitted
 
 CONFIG = ElmoConfig.preset("test")
-DEVICES = ["CPU:0", "CPU:1"]
 # As many tokens in each half of a batch: a replica's loss is the mean over its own.
 TOKENS = [["a", "b", "c"], ["d"], ["한국어"], ["e", "", "naïve"]]
 TAGS = [[0, 1, 2], [1, 0, 0], [2, 0, 0], [2, 1, 0]]
 PADDED = tf.ragged.constant(TOKENS).to_tensor()
-ONE_DEVICE = tf.distribute.OneDeviceStrategy("CPU:0")
+ONE_DEVICE = tf.distribute.OneDeviceStrategy(DEVICES[0])
 STRINGS = tf.data.Dataset.from_tensor_slices((PADDED, TAGS)).batch(4).repeat(3)
 
 

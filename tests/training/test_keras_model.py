@@ -16,6 +16,7 @@ from elmo_keras.formats.model_directory import save_model
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.streams import Streams
+from tests.support.replicas import DEVICES
 from tests.support.training_runs import CORPUS, VOCABULARY
 
 N_STEPS = 50
@@ -97,7 +98,7 @@ def test_fifty_steps_are_those_of_train_and_a_saved_model_goes_on(reused, tmp_pa
 def test_any_optimizer_trains_on_two_devices_as_on_one(bilm):
     before = [np.copy(w) for w in bilm.get_weights()]
     losses = []
-    for strategy in tf.distribute.get_strategy(), MirroredStrategy(["CPU:0", "CPU:1"]):
+    for strategy in tf.distribute.get_strategy(), MirroredStrategy(DEVICES):
         streams = streams_of(bilm.config)
         with strategy.scope():
             model = TrainableLanguageModel(copy_of(bilm, before))

@@ -11,7 +11,7 @@ import tensorflow as tf
 from elmo_keras.layers.recurrence import recurrence_graph
 from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from tests.support.models import randomize
-from tests.support.replicas import check_like_one_replica, fitted
+from tests.support.replicas import DEVICES, check_like_one_replica, fitted
 
 UNITS, DIM = 3, 5
 RNG = np.random.default_rng(0)
@@ -138,7 +138,7 @@ def test_two_replicas_train_as_one_does():
     wanted = np.random.default_rng(2).normal(size=(*mask.shape, 2 * UNITS))
     data = tf.data.Dataset.from_tensors((x, wanted))
     one, before = fitted(tf.distribute.get_strategy(), model, data)
-    two, _ = fitted(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), model, data)
+    two, _ = fitted(tf.distribute.MirroredStrategy(DEVICES), model, data)
     check_like_one_replica(two, one, before, data)
 
 
