@@ -22,7 +22,7 @@ class FastBidirectional(keras.layers.Bidirectional):
     It has the weights, outputs and gradients of Keras' layer. In training on CPUs, in
     float32 and float64, both directions run at once, over real tokens only
     (`layers.recurrence`). On other devices, in half precision, outside of training and
-    with an `initial_state`, Keras' layer runs: on GPUs, by cuDNN.
+    with an `initial_state`, Keras' layer runs: on GPUs by cuDNN, here with any mask.
 
     Output: `(batch, time, 2 · units)`, forward half first, 0 where the mask is false.
 
@@ -44,7 +44,9 @@ class FastBidirectional(keras.layers.Bidirectional):
         self.units = units
 
     def call(self, sequences, initial_state=None, mask=None, training=None):
-        if not training or initial_state is not None or not self._is_faster:
+        on_cpu = not any(map(tf.config.list_logical_devices, ("GPU", "TPU")))
+        faster = training and self.compute_dtype in ("float32", "float64")
+        if initial_state is not None or on_cpu and not faster:
             return super().call(
                 sequences, initial_state=initial_state, mask=mask, training=training
             )
@@ -52,17 +54,27 @@ class FastBidirectional(keras.layers.Bidirectional):
             mask = tf.ones(tf.shape(sequences)[:2], tf.bool)
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         x = tf.gather_nd(sequences, tf.where(mask))  # (tokens, dim)
+        if not on_cpu:
+            return padded(self._run_right_padded(x, lengths, training), mask)
         outputs = [
             _run_over_sentences(x, lengths, direction)
             for direction in (self.forward_layer, self.backward_layer)
         ]
         return padded(tf.concat(outputs, axis=1), mask)
 
-    @property
-    def _is_faster(self):
-        """Whether `layers.recurrence` is faster than Keras' own layer here."""
-        accelerators = map(tf.config.list_logical_devices, ("GPU", "TPU"))
-        return self.compute_dtype in ("float32", "float64") and not any(accelerators)
+    def _run_right_padded(self, x, lengths, training):
+        """The outputs of Keras' layer over flat sentences.
+
+        cuDNN fails on gaps, on rows without tokens and without any row: the tokens of a
+        sentence stand together, there is a row more, and no row is empty.
+        """
+        lengths = tf.pad(lengths, [[0, 1]])
+        at_least_one = tf.maximum(lengths, 1)
+        real = tf.sequence_mask(lengths, tf.reduce_max(at_least_one))
+        outputs = super().call(
+            padded(x, real), mask=tf.sequence_mask(at_least_one), training=training
+        )
+        return tf.gather_nd(outputs, tf.where(real))  # pyright: ignore[reportArgumentType]
 
     def get_config(self):
         return keras.layers.Layer.get_config(self) | {"units": self.units}
