@@ -28,7 +28,7 @@ def pytest_sessionstart(session):
             cpu, [tf.config.LogicalDeviceConfiguration()] * 2
         )
         for gpu in tf.config.list_physical_devices("GPU"):
-            part = tf.config.LogicalDeviceConfiguration(memory_limit=2048)
+            part = tf.config.LogicalDeviceConfiguration(memory_limit=2048)  # MB
             tf.config.set_logical_device_configuration(gpu, [part] * 2)
 
 

