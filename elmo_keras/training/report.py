@@ -184,15 +184,18 @@ def _draw_loss(axes, rows):
         (np.reshape(means, (-1, 3)), {"color": "black"}),
     ):
         axes.plot(points[:, :2].mean(axis=1), points[:, 2], **style)
+    if means:  # the first steps would leave no room for the others
+        axes.set_ylim(top=1.05 * np.max(means, axis=0)[2])
 
 
 def _draw_perplexity(axes, points):
     from matplotlib.ticker import LogLocator, NullLocator
 
-    for name, values, marker in zip(("forward", "backward"), points[:, 1:].T, "><"):
-        axes.plot(points[:, 0], values, marker=marker, label=name)
+    shown = points[1:] if len(points) > 2 else points  # the first is before training
+    for name, values, marker in zip(("forward", "backward"), shown[:, 1:].T, "><"):
+        axes.plot(shown[:, 0], values, marker=marker, markersize=3, label=name)
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
     axes.yaxis.set_minor_locator(NullLocator())
     axes.legend(frameon=False)
