@@ -191,10 +191,12 @@ def _draw_loss(axes, rows):
 def _draw_perplexity(axes, points):
     from matplotlib.ticker import LogLocator, NullLocator
 
-    shown = points[1:] if len(points) > 2 else points  # the first is before training
-    for name, values, marker in zip(("forward", "backward"), shown[:, 1:].T, "><"):
-        axes.plot(shown[:, 0], values, marker=marker, markersize=3, label=name)
+    for name, values, marker in zip(("forward", "backward"), points[:, 1:].T, "><"):
+        axes.plot(points[:, 0], values, marker=marker, markersize=3, label=name)
     axes.set_yscale("log")
+    if len(points):  # that of a new model is as high as its number of words
+        perplexities = points[:, 1:]
+        axes.set_ylim(top=1.05 * min(perplexities.max(), 5 * perplexities.min()))
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
     axes.yaxis.set_minor_locator(NullLocator())
