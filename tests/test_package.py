@@ -36,7 +36,7 @@ NEEDS = {  # modules that the Python of a page imports, and that may be missing
     f"{GUIDES}/ray.md": "ray",
     f"{GUIDES}/spark.md": "pyspark",
 }
-PROGRAMS = "curl", "elmo-keras", "grpcurl", "pip", "python", "python3"
+PROGRAMS = "curl", "elmo-keras", "pip", "python", "python3"
 SEPARATOR = "\x1f"
 
 
@@ -253,7 +253,6 @@ def test_the_shell_of_the_guides_runs_with_an_installed_wheel(page, printed, use
     programs = {
         CLI: ELMO_KERAS,
         "pip": "",
-        "grpcurl": "",
         "curl": 'exec /usr/bin/curl "$@"',
     }
     done = run_shell(script, programs, user)
