@@ -1,19 +1,16 @@
 """The command `neighbors`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.analyses.projector import write_projector
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.word_vectors import WORDS_AT_ONCE
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
 from elmo_keras.util.arguments import Arithmetic, Count, Texts
 from elmo_keras.util.command import import_tensorflow
-from elmo_keras.util.outputs import check_folder
 
 MAX_WORDS = 20_000  # the most frequent ones are candidates
 
@@ -38,7 +35,6 @@ def neighbors(
     arithmetic: Arithmetic | None = None,
     top: Count = 3,
     max_uses: Count = 1000,
-    projector: Path | None = None,
 ) -> None:
     """Prints the nearest neighbours of words and of their uses: the paper's Table 4.
 
@@ -57,10 +53,7 @@ def neighbors(
         arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
         top: length of a list
         max_uses: of a word
-        projector: a new folder for the vectors, to be opened in TensorBoard's projector
     """
-    if projector:
-        check_folder(projector)
     corpus = Corpus.from_sentences(read_sentences([file]))
     uses = {word: occurrences(corpus, word, max_uses) for word in words}
     for word, of_word in uses.items():
@@ -75,18 +68,12 @@ def neighbors(
     embedder = Embedder(model, layers="top", arithmetic=arithmetic)
     candidates = frequent_words(corpus, words)
     vectors = word_vectors(embedder, candidates)
-    contexts = {word: context_vectors(embedder, uses[word]) for word in uses}
-    if projector:
-        excerpts = [use.excerpt() for word in uses for use in uses[word]]
-        of_uses = np.concatenate(list(contexts.values()))
-        tensors = {"words": (vectors, candidates), "uses": (of_uses, excerpts)}
-        write_projector(projector, tensors)
     for word in words:
         others, cosines = nearest(vectors, candidates.index(word))
         shown = zip(others[:top], cosines)
         shown = [f"{candidates[i]} {cosine:.3f}" for i, cosine in shown]
         print(f"\n{word}: {', '.join(shown)}")
-        print_uses(uses[word], contexts[word], top)
+        print_uses(uses[word], context_vectors(embedder, uses[word]), top)
 
 
 def occurrences(

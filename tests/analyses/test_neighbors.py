@@ -2,10 +2,8 @@
 
 import re
 
-import numpy as np
 import pytest
 
-from elmo_keras import Embedder
 from tests.support.commands import command
 
 main = command("neighbors")
@@ -41,26 +39,6 @@ def test_uses_in_similar_contexts_are_nearest_and_words_are_listed(text, model, 
     assert lines[first + 1].endswith("we [play] the game")
     nouns = [i for i in range(first + 1, len(lines)) if "Nearest to" in lines[i]]
     assert "by" in lines[nouns[0]] and "by" in lines[nouns[0] + 1]
-
-
-@pytest.mark.slow
-def test_the_projector_gets_words_and_uses(text, model, tmp_path):
-    folder = tmp_path / "new" / "projector"
-    command = [text, "--model", model, "--words", "play", "--projector", folder]
-    assert main([*map(str, command)]) == 0
-    words = (folder / "words.labels.tsv").read_text().splitlines()
-    assert words[:2] == ["play", "the"] and "playing" in words
-    uses = (folder / "uses.labels.tsv").read_text().splitlines()
-    assert uses[:2] == ["they [play] the game", "a [play] by a poet"]
-    embedder = Embedder(model, layers="top")
-    contexts = [vectors[1] for vectors in embedder(SENTENCES[:4])]
-    np.testing.assert_allclose(np.loadtxt(folder / "uses.tsv"), contexts, rtol=1e-4)
-    assert np.loadtxt(folder / "words.tsv").shape == (len(words), 5)
-    config = (folder / "projector_config.pbtxt").read_text()
-    for name in ("words", "uses"):
-        assert (
-            f'tensor_path: "{name}.tsv"\n  metadata_path: "{name}.labels.tsv"' in config
-        )
 
 
 def test_a_word_needs_two_uses_to_compare_and_a_text_utf8(text, model, error_of):

@@ -54,16 +54,6 @@ def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path, ids, shown):
     assert found == [[(shown, SENTENCES[3])]]
 
 
-def test_the_projector_gets_the_sentences(text, in_parquet, find, tmp_path):
-    find(text, QUERY, "--projector", tmp_path / "of_text")
-    rows = np.loadtxt(tmp_path / "of_text" / "sentences.tsv")
-    np.testing.assert_allclose(rows, np.load(f"{text}.mix.npy"), rtol=1e-4)
-    labels = (tmp_path / "of_text" / "sentences.labels.tsv").read_text("utf-8")
-    assert labels.split("\n")[:3] == [SENTENCES[0], "(empty)", SENTENCES[2]]
-    find(in_parquet, QUERY, "--projector", tmp_path / "of_parquet")
-    assert len(np.loadtxt(tmp_path / "of_parquet" / "sentences.tsv")) == len(rows)
-
-
 def test_files_that_are_being_written_are_no_part_of_a_folder(vectors, find):
     for name in (".b.parquet.17.parquet", "_b.parquet"):
         (vectors / name).write_text("half of a file")

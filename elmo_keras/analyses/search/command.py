@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from elmo_keras.analyses.projector import MAX_POINTS, write_projector
 from elmo_keras.analyses.search.exact_index import ExactIndex
 from elmo_keras.analyses.search.metadata import metadata_file
 from elmo_keras.analyses.search.text_sentences import TextSentences, check_vectors
@@ -19,7 +18,7 @@ from elmo_keras.text.sentences import words_of_sentences
 from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.util.arguments import Arithmetic, Count, Index
 from elmo_keras.util.command import import_tensorflow, stopping
-from elmo_keras.util.outputs import check_apart, check_file, check_folder
+from elmo_keras.util.outputs import check_apart, check_file
 
 
 def search(
@@ -35,7 +34,6 @@ def search(
     index: str | None = None,
     nprobe: Count | None = None,
     overwrite: bool = False,
-    projector: Path | None = None,
 ) -> None:
     """Finds the sentences of a file that are similar to a query.
 
@@ -68,7 +66,6 @@ def search(
         nprobe: lists of an index with IVF that a query searches; a sixteenth if not
             given
         overwrite: replace vectors and an index as soon as new ones are finished
-        projector: a new folder for the vectors, to be opened in TensorBoard's projector
     """
     in_parquet = is_parquet(file) or file.is_dir()
     if in_parquet and (vectors or layers is not None or (overwrite and not index)):
@@ -77,8 +74,6 @@ def search(
         )
     if nprobe is not None and index is None:
         raise ValueError("--nprobe is for --index.")
-    if projector:
-        check_folder(projector)
     inputs = [file, *parts_of_model(model)]
     if in_parquet:
         vectors = file.resolve() if file.name in ("", "..") else file
@@ -119,10 +114,6 @@ def search(
                 rows, path, index, fingerprint, center=center, overwrite=overwrite
             )
             searched = faiss_index.FaissIndex(path, nprobe)
-        if projector:
-            points = rows[:MAX_POINTS]
-            texts = [sentences.sentence(i)[1] for i in range(len(points))]
-            write_projector(projector, {"sentences": (points, texts)})
         for tokens in read_queries(query, embedder.tokenizer):
             print(f"Closest to: {' '.join(tokens)}")
             print(f" cosine {sentences.id_name:>8}  sentence")
