@@ -19,7 +19,6 @@ from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,
     meaning_of_spread,
-    percent_spread,
 )
 from elmo_keras.util.outputs import check_picture
 
@@ -62,13 +61,9 @@ def compare(task: Task, comparison: Comparison) -> None:
 
     compared = variants(task, table, comparison.shares)
     runs = run(task, compared)
-    if table == "shares":
-        points, score = share_points(runs)
-        print(shares_table(points, score))
-        if picture:
-            draw_shares(points, score, picture)
-    else:
-        print(results_table(runs))
+    print(results_table(runs))
+    if picture:
+        draw_shares(*share_points(runs), picture)
     if comparison.paired:
         print()
         head = ["variant", "and", "difference", "p"]
@@ -179,21 +174,6 @@ def share_points(runs: Sequence[dict]) -> tuple[dict[float, Point], str]:
         scores = point.elmo if run["mixes"] else point.baseline
         scores.append(run[part][score])
     return points, f"{part} {score}"
-
-
-def shares_table(points: Mapping[float, Point], score: str) -> str:
-    head = ["share", "examples", f"{score}, baseline", f"{score}, ELMo", "gain"]
-    rows = [
-        (
-            f"{100 * share:g}%",
-            f"{point.examples:,}",
-            percent_spread(point.baseline),
-            percent_spread(point.elmo),
-            f"{100 * (np.mean(point.elmo) - np.mean(point.baseline)):+.2f}",
-        )
-        for share, point in points.items()
-    ]
-    return markdown_table(head, rows)
 
 
 def draw_shares(points: Mapping[float, Point], score: str, path: Path) -> None:
