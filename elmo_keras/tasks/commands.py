@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.compare import Comparison, compare
+from elmo_keras.tasks.compare import compare
 from elmo_keras.tasks.coreference.task import Coreference
 from elmo_keras.tasks.entail.task import Entailment
 from elmo_keras.tasks.similarity.task import Similarity
@@ -14,11 +14,9 @@ from elmo_keras.tasks.tag.task import Tagging
 
 # The fields of a dataclass are options of the command.
 FIELDS = Parameter(name="*")
-Compared = Annotated[Comparison, FIELDS]
-NO_TABLE = Comparison()
 
 
-def tag(task: Annotated[Tagging, FIELDS], comparison: Compared = NO_TABLE) -> None:
+def tag(task: Annotated[Tagging, FIELDS]) -> None:
     """Trains taggers: parts of speech, named entities, semantic roles.
 
     Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO, BIOES
@@ -33,12 +31,10 @@ def tag(task: Annotated[Tagging, FIELDS], comparison: Compared = NO_TABLE) -> No
         elmo-keras tag --train train.conll --dev dev.conll --output DIR --model en \\
             --table shares --picture shares.png
     """
-    compare(task, comparison)
+    compare(task)
 
 
-def classify(
-    task: Annotated[Classification, FIELDS], comparison: Compared = NO_TABLE
-) -> None:
+def classify(task: Annotated[Classification, FIELDS]) -> None:
     """Trains classifiers of texts.
 
     Files are lines of `__label__LABEL text` (--format fasttext), lines of trees as in
@@ -51,12 +47,10 @@ def classify(
         elmo-keras classify --format nsmc --train train.tsv --output DIR --model ko \\
             --baseline --seeds 1 2 3
     """
-    compare(task, comparison)
+    compare(task)
 
 
-def entail(
-    task: Annotated[Entailment, FIELDS], comparison: Compared = NO_TABLE
-) -> None:
+def entail(task: Annotated[Entailment, FIELDS]) -> None:
     """Trains models of entailment: whether a hypothesis follows from a premise.
 
     Files are lines of premise, hypothesis and label, separated by tabs (--format tabs),
@@ -67,12 +61,10 @@ def entail(
         elmo-keras entail --format snli --train snli_1.0_train.jsonl --output DIR \\
             --model en --baseline --seeds 1 2 3
     """
-    compare(task, comparison)
+    compare(task)
 
 
-def similarity(
-    task: Annotated[Similarity, FIELDS], comparison: Compared = NO_TABLE
-) -> None:
+def similarity(task: Annotated[Similarity, FIELDS]) -> None:
     """Trains models of how similar two sentences are.
 
     Files are tables with the columns `sentence1`, `sentence2` and `score`, from 0 to 5,
@@ -82,10 +74,10 @@ def similarity(
         elmo-keras similarity --train sts-train.tsv --dev sts-dev.tsv --output DIR
         elmo-keras similarity --train sts-train.tsv --output DIR --model ko --baseline
     """
-    compare(task, comparison)
+    compare(task)
 
 
-def answer(task: Annotated[Answering, FIELDS], comparison: Compared = NO_TABLE) -> None:
+def answer(task: Annotated[Answering, FIELDS]) -> None:
     """Trains models that answer questions with a span of a text.
 
     Files are SQuAD's JSON, version 1.1 or 2.0; a model learns that some questions have
@@ -94,12 +86,10 @@ def answer(task: Annotated[Answering, FIELDS], comparison: Compared = NO_TABLE) 
 
         elmo-keras answer --train train.json --dev dev.json --output DIR
     """
-    compare(task, comparison)
+    compare(task)
 
 
-def coreference(
-    task: Annotated[Coreference, FIELDS], comparison: Compared = NO_TABLE
-) -> None:
+def coreference(task: Annotated[Coreference, FIELDS]) -> None:
     """Trains models of coreference: which mentions refer to the same entity.
 
     Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size
@@ -110,4 +100,4 @@ def coreference(
 
         elmo-keras coreference --train train.conll --dev dev.conll --output DIR
     """
-    compare(task, comparison)
+    compare(task)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from elmo_keras.tasks.data import read_data
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.tasks.results import model_file, results_table
 from elmo_keras.tasks.task import Task
-from elmo_keras.util.arguments import Shares
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.files import replacing
 from elmo_keras.util.markdown_table import (
@@ -25,29 +24,9 @@ from elmo_keras.util.outputs import check_picture
 STRONG, WEAK = 1.0, 0.001  # the paper's λ
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """A table of variants of a task's model, each run of which is made once.
-
-    Args:
-        table: what is compared: `models`, no ELMo and each --model; `mixes`, no ELMo,
-            the last layer, the average of the layers and the learned mix with λ = 1 and
-            0.001; `places`, ELMo at the input, at the output and at both; `shares`, no
-            ELMo and ELMo by the share of the training data.
-        shares: of the training data, for --table shares.
-        picture: ….png or ….svg, for --table shares.
-        paired: whether each row is tested against the one before it.
-    """
-
-    table: Literal["models", "mixes", "places", "shares"] | None = None
-    shares: Shares = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-    picture: Path | None = None
-    paired: bool = False
-
-
-def compare(task: Task, comparison: Comparison) -> None:
+def compare(task: Task) -> None:
     """Trains what is missing, and prints the scores: the paper's Tables 1 to 3."""
-    table, picture = comparison.table, comparison.picture
+    table, picture = task.table, task.picture
     if table and not task.elmo:
         raise ValueError("Give --model, which is compared with no ELMo.")
     if table not in (None, "models") and len(task.elmo) > 1:
@@ -59,12 +38,12 @@ def compare(task: Task, comparison: Comparison) -> None:
     import_tensorflow()
     from elmo_keras.tasks.run import run
 
-    compared = variants(task, table, comparison.shares)
+    compared = variants(task)
     runs = run(task, compared)
     print(results_table(runs))
     if picture:
         draw_shares(*share_points(runs), picture)
-    if comparison.paired:
+    if task.paired:
         print()
         head = ["variant", "and", "difference", "p"]
         tests = paired_tests(task, compared)
@@ -72,21 +51,21 @@ def compare(task: Task, comparison: Comparison) -> None:
         print(markdown_table(head, rows, n_left=2))
 
 
-def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Task]:
-    """The variants that a table compares, the baseline first."""
-    if table is None:
+def variants(task: Task) -> list[Task]:
+    """The variants that the task's table compares, the baseline first."""
+    if task.table is None:
         return task.variants()
     models = dataclasses.replace(task, baseline=True).variants()
-    if table == "models":
+    if task.table == "models":
         return models
     baseline, elmo = models
-    if table == "mixes":
+    if task.table == "mixes":
         changed = [{"layers": "top"}, {"layers": "average"}]
         changed += [{"layers": "mix", "l2": l2} for l2 in (STRONG, WEAK)]
-    elif table == "places":
+    elif task.table == "places":
         changed = [{"elmo_at": place} for place in PLACES]
     else:
-        pairs = [(variant, share) for share in shares for variant in models]
+        pairs = [(variant, share) for share in task.shares for variant in models]
         return [dataclasses.replace(v, share=share) for v, share in pairs]
     return [baseline, *(dataclasses.replace(elmo, **options) for options in changed)]
 

@@ -19,6 +19,7 @@ from elmo_keras.util.arguments import (
     Rate,
     Seeds,
     Share,
+    Shares,
 )
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.layers.task_model import TaskModel
     from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
-# Not recorded: files count by their examples; each seed has its own entry.
+# Not recorded: files count by their examples; each seed and variant has its own entry.
 UNRECORDED = "train dev test output seeds baseline no_cache".split()
+UNRECORDED += "table shares picture paired".split()
 # Settings of ELMo and the data → their parts of a run's name, where not the defaults.
 NAME_PARTS = {
     "elmo_at": "{}",
@@ -86,6 +88,13 @@ class Task:
         character_dim: size of the vector of a word's characters, 0 for none.
         units: size of each LSTM in each direction.
         layer_dropout: rate of the dropout between the layers.
+        table: what is compared: `models`, no ELMo and each --model; `mixes`, no ELMo,
+            the last layer, the average of the layers and the learned mix with λ = 1 and
+            0.001; `places`, ELMo at the input, at the output and at both; `shares`, no
+            ELMo and ELMo by the share of the training data.
+        shares: of the training data, for --table shares.
+        picture: ….png or ….svg, for --table shares.
+        paired: whether each row is tested against the one before it.
     """
 
     train: Path
@@ -119,6 +128,10 @@ class Task:
     character_dim: Index = 64
     units: Count = 100
     layer_dropout: Rate = 0.2
+    table: Literal["models", "mixes", "places", "shares"] | None = None
+    shares: Shares = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+    picture: Path | None = None
+    paired: bool = False
 
     name: ClassVar[str]  # of the task's folder and command
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
