@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
+from keras.callbacks import LambdaCallback
 
 from elmo_keras.tasks.batches import Batches
 from elmo_keras.util.progress import Progress
@@ -21,7 +22,7 @@ class Training(NamedTuple):
     best_epoch: int  # counted from 1
     epochs: int
     losses: list[float]  # the mean loss of each epoch
-    seconds_per_epoch: float  # the median, without scoring and tracing
+    seconds_per_epoch: float  # the median, without the first one, which is traced
 
 
 def fit_until_best(
@@ -43,26 +44,24 @@ def fit_until_best(
     losses, seconds = [], []
     for epoch in range(1, epochs + 1):
         dataset = batches.shuffled(seed, epoch)
-        times = [time.perf_counter()]
+        start = time.perf_counter()
         with Progress(
             total=int(dataset.cardinality()),
             desc=f"  epoch {epoch:3}",
             unit=" steps",
             leave=False,
         ) as bar:
+            count = LambdaCallback(on_train_batch_end=lambda batch, logs: bar.update(1))
             history = model.fit(
                 dataset,
                 shuffle=False,
                 verbose=0,  # pyright: ignore[reportArgumentType]
-                callbacks=[_Steps(times, bar)],
+                callbacks=[count],
             )
+        seconds.append(time.perf_counter() - start)
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
-        times = np.diff(times)
-        # The first step is traced.
-        mean = np.mean(times[1:] if epoch == 1 and len(times) > 1 else times)
-        seconds.append(mean * len(times))
         scores = score()
         dev = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
         line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {dev}"
@@ -75,17 +74,5 @@ def fit_until_best(
             break
     for variable, value in zip(model.trainable_variables, weights):
         variable.assign(value)
-    median = round(float(np.median(seconds)), 3)
+    median = round(float(np.median(seconds[1:] or seconds)), 3)
     return Training(best, best_epoch, epoch, losses, median)
-
-
-class _Steps(keras.callbacks.Callback):
-    """Adds the time at the end of each step."""
-
-    def __init__(self, times, bar):
-        super().__init__()
-        self.times, self.bar = times, bar
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.times.append(time.perf_counter())
-        self.bar.update(1)

@@ -96,11 +96,11 @@ def test_shares_are_printed_drawn_and_tested(command, runs, recorded, cells, tmp
     expected = [(elmo, share) for share in (0.5, 1.0) for elmo in (False, True)]
     assert [(bool(v.elmo), v.share) for v in runs] == expected
     rows = cells()
-    assert [(row[0], row[2], row[-1]) for row in rows[2:6]] == [
-        ("baseline-share-0.5", "12.50 ± 0.00", ""),
-        ("elmo-lm-share-0.5", "25.00 ± 0.00", "+12.50"),
-        ("baseline", "25.00 ± 0.00", ""),
-        ("elmo-lm", "50.00 ± 0.00", "+25.00"),
+    assert rows[2:6] == [
+        ["baseline-share-0.5", "2", "12.50 ± 0.00", "1.0"],
+        ["elmo-lm-share-0.5", "2", "25.00 ± 0.00", "1.0", "+12.50"],
+        ["baseline", "2", "25.00 ± 0.00", "1.0"],
+        ["elmo-lm", "2", "50.00 ± 0.00", "1.0", "+25.00"],
     ]
     assert rows[6] == ["variant", "and", "difference", "p"]
     assert rows[8:] == [
