@@ -36,25 +36,7 @@ def read_squad(path: str | Path) -> list[dict]:
         raise ValueError(f"{path}: {key} is not as in SQuAD: {reason}") from None
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
-    problem = misplaced_answers(examples)
-    if problem and not any(example["span"] for example in examples):
-        raise ValueError(
-            f"{path}: answer_start should be the number of characters in the context "
-            f"before an answer. Received: {problem}"
-        )
     return examples
-
-
-def misplaced_answers(examples: list[dict]) -> str:
-    """How many answers are not at their offset, and the first one; `""` for none."""
-    ids = [e["id"] for e in examples for _ in range(e["n_misplaced"])]
-    if not ids:
-        return ""
-    n_answers = sum(len(example["answers"]) for example in examples)
-    return (
-        f"{len(ids):,} of {n_answers:,} answers are not at their answer_start, first "
-        f"that of question {ids[0]!r}"
-    )
 
 
 def _check_text(text):

@@ -7,7 +7,6 @@ import numpy as np
 
 from elmo_keras.tasks.answer.squad import (
     answer_endings,
-    misplaced_answers,
     read_squad,
     squad_scores,
     squad_statistics,
@@ -34,13 +33,17 @@ class Answering(Task):
     compares_tokens = True
 
     def read(self, path):
-        """The questions of a file; prints how many of them training leaves out."""
+        """The questions of a file; prints how many answers are not at their offset."""
         examples = read_squad(path)
-        if misplaced := misplaced_answers(examples):
-            n_left_out = sum(label(e)[0] == NOT_KNOWN for e in examples)
+        if n_misplaced := sum(example["n_misplaced"] for example in examples):
+            if not any(example["span"] for example in examples):
+                raise ValueError(
+                    f"{path}: answer_start should be the number of characters in the "
+                    "context before an answer. No answer is there."
+                )
             print(
-                f"{path}: {misplaced}. {n_left_out:,} of {len(examples):,} questions are "
-                "scored, but not trained on."
+                f"{path}: answers that are not at their answer_start: {n_misplaced:,}. "
+                "Questions without another one are scored, but not trained on."
             )
         return examples
 

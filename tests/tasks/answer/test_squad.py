@@ -9,7 +9,6 @@ from elmo_keras.tasks.answer.squad import (
     answer_endings,
     exact_match,
     f1,
-    misplaced_answers,
     read_squad,
     squad_scores,
     squad_statistics,
@@ -63,25 +62,14 @@ def test_an_answer_becomes_the_tokens_at_its_offset(
 
 
 def test_answers_that_are_not_at_their_offset_are_counted(tmp_path):
-    moved, second = question(["Ann's"], id="m7"), question(["team", "1990"])
+    moved, second = question(["Ann's"]), question(["team", "1990"])
     moved["answers"][0]["answer_start"] += 1
     second["answers"][0]["answer_start"] = -3
     path = write(tmp_path / "a.json", moved, second, question())
     examples = read_squad(path)
     assert [e["span"] for e in examples] == [None, (1, 1), None]
     assert examples[0]["answers"] == ["Ann's"]
-    assert misplaced_answers(examples) == (
-        "2 of 3 answers are not at their answer_start, first that of question 'm7'"
-    )
-    assert misplaced_answers(examples[2:]) == ""
-
-
-def test_a_file_without_any_answer_at_its_offset_is_refused(tmp_path):
-    moved = question(["Ann's"]), question(["team " * 99]), question()
-    moved[0]["answers"][0]["answer_start"] = 999
-    path = write(tmp_path / "a.json", *moved)
-    with pytest.raises(ValueError, match="a.json: answer_start .* 2 of 2 answers"):
-        read_squad(path)
+    assert [e["n_misplaced"] for e in examples] == [1, 1, 0]
 
 
 def test_an_impossible_question_has_no_answer_even_if_plausible_ones_are_given(
