@@ -38,10 +38,10 @@ class Classification(LabelTask):
             raise ValueError(
                 "--format goemotions needs --labels FILE; other formats do not take it."
             )
-        split = TOKENIZERS.get(self.split)
+        split = [TOKENIZERS[self.split]] if self.split else []
         if self.labels is not None:
-            return read_goemotions(path, read_label_names(self.labels), split)
-        return READERS[self.format](path, split)
+            return read_goemotions(path, read_label_names(self.labels), *split)
+        return READERS[self.format](path, *split)
 
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.classify.classifier import TextClassifier  # by Keras

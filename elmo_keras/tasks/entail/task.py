@@ -30,7 +30,8 @@ class Entailment(LabelTask):
     loss = "sparse_categorical_crossentropy"
 
     def read(self, path):
-        return PAIR_READERS[self.format](path, TOKENIZERS.get(self.split))
+        split = [TOKENIZERS[self.split]] if self.split else []
+        return PAIR_READERS[self.format](path, *split)
 
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.entail.esim import ESIM  # by Keras

@@ -49,9 +49,8 @@ def _strip_label(cell):
     return cell.strip()
 
 
-def read_fasttext(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_fasttext(path: str | Path, split: Tokenizer = split_spaces) -> list[dict]:
     """Lines of `__label__LABEL text`."""
-    split = split or split_spaces
 
     def parse(line):
         name, _, text = line.strip(SPACES).replace("\t", " ").partition(" ")
@@ -64,9 +63,9 @@ def read_fasttext(path: str | Path, split: Tokenizer | None = None) -> list[dict
     return parse_all(path, numbered_lines(path), parse)
 
 
-def read_trees(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_trees(path: str | Path, split: Tokenizer = split_spaces) -> list[dict]:
     """Lines of one tree each, such as `(3 (2 A) (4 film))`: words and root label."""
-    if split not in (None, split_spaces):
+    if split is not split_spaces:
         raise ValueError("--format trees has split text; leave out --split.")
     return parse_all(path, numbered_lines(path), _parse_tree)
 
@@ -86,15 +85,14 @@ def _parse_tree(line):
     }
 
 
-def read_nsmc(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_nsmc(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
     """A table with the columns `document`, which may be empty, and `label`."""
     rows = table_rows(path, ("document", "label"))
-    split = split or split_words
     return read_examples(path, rows, tokens=split, label=_strip_label)
 
 
 def read_goemotions(
-    path: str | Path, names: Sequence[str], split: Tokenizer | None = None
+    path: str | Path, names: Sequence[str], split: Tokenizer = split_words
 ) -> list[dict]:
     """Multi-label texts, lines of `text \\t 27,3 \\t id`, with the indices of names."""
 
@@ -106,7 +104,6 @@ def read_goemotions(
         return [names[int(i)] for i in indices]
 
     rows = table_rows(path, ("text", "labels", "id"), header=False)
-    split = split or split_words
     return read_examples(path, rows, tokens=split, labels=parse_labels)
 
 
@@ -122,18 +119,18 @@ def read_label_names(path: str | Path) -> list[str]:
 READERS = {"fasttext": read_fasttext, "trees": read_trees, "nsmc": read_nsmc}
 
 
-def read_tabs(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_tabs(path: str | Path, split: Tokenizer = split_spaces) -> list[dict]:
     """Lines of `premise \\t hypothesis \\t label`."""
     rows = table_rows(path, ("premise", "hypothesis", "label"), header=False)
-    return _read_pairs(path, rows, split or split_spaces)
+    return _read_pairs(path, rows, split)
 
 
-def read_kornli(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_kornli(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
     """KorNLI's table with `sentence1`, `sentence2` and `gold_label`."""
     return _read_pairs(path, table_rows(path, _SNLI_FIELDS), split)
 
 
-def read_snli(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_snli(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
     """SNLI's and MultiNLI's lines of JSON; pairs without an agreed label are left out."""
     lines = numbered_lines(path)
     values = ((number, parse_json(path, number, line)) for number, line in lines)
@@ -145,7 +142,7 @@ def read_snli(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
     return labelled
 
 
-def read_klue_nli(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_klue_nli(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
     """KLUE's JSON, a list of objects with `premise`, `hypothesis` and `gold_label`.
 
     An error in an object, other than in its JSON, is reported with its index in the list.
@@ -159,7 +156,6 @@ def read_klue_nli(path: str | Path, split: Tokenizer | None = None) -> list[dict
 
 
 def _read_pairs(path, rows, split):
-    split = split or split_words
     return read_examples(
         path, rows, premise=split, hypothesis=split, label=_strip_label
     )
@@ -182,10 +178,9 @@ PAIR_READERS = {
 }
 
 
-def read_korsts(path: str | Path, split: Tokenizer | None = None) -> list[dict]:
+def read_korsts(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
     """A table such as KorSTS gives `{"first": […], "second": […], "score": 3.8}`."""
     rows = table_rows(path, ("sentence1", "sentence2", "score"))
-    split = split or split_words
     return read_examples(path, rows, first=split, second=split, score=_parse_score)
 
 

@@ -168,17 +168,12 @@ def read_roles(path: str | Path) -> list[dict]:
         n_columns = 2 + len(predicates)
         parse_all(path, block, functools.partial(_check_roles, n_columns))
         for column, predicate in enumerate(predicates, 2):
-            cells = zip((n for n, _ in block), (columns[column] for columns in rows))
-            read_tag = _RoleTags()
-            tags = parse_all(path, cells, read_tag)
-            if read_tag.role:
-                reason = f"({read_tag.role}* does not end within its sentence"
-                raise malformed(path, block[-1][0], reason)
+            cells = [(n, row[column]) for (n, _), row in zip(block, rows)]
             examples.append(
                 {
                     "tokens": [columns[0] for columns in rows],
                     "predicate": [int(i == predicate) for i in range(len(rows))],
-                    "tags": to_bio(tags),
+                    "tags": _role_tags(path, cells),
                 }
             )
     return _check_any(examples, path)
@@ -202,25 +197,30 @@ def _check_roles(n_columns, line):
         )
 
 
-class _RoleTags:
-    """A column of roles, cell by cell: BIO, or brackets such as `(A0*`, `*` and `*)`."""
+def _role_tags(path, cells):
+    """The tags of a column of roles: BIO, or brackets such as `(A0*`, `*` and `*)`."""
+    role = ""
 
-    def __init__(self):
-        self.role = ""
-
-    def __call__(self, cell):
+    def parse(cell):
+        nonlocal role
         bracket = _BRACKET.fullmatch(cell)
-        if bracket is None or bracket["role"] and self.role:
-            to_bio([cell])
+        if bracket is None or bracket["role"] and role:
+            to_bio([cell])  # checks it
             return cell
-        tag = f"I-{self.role}" if self.role else OUTSIDE
+        tag = f"I-{role}" if role else OUTSIDE
         if bracket["role"]:
-            self.role, tag = bracket["role"], f"B-{bracket['role']}"
+            role, tag = bracket["role"], f"B-{bracket['role']}"
         if bracket["end"]:
-            if not self.role:
+            if not role:
                 raise ValueError(f"{cell!r} ends a role that did not begin")
-            self.role = ""
+            role = ""
         return tag
+
+    tags = parse_all(path, cells, parse)
+    if role:
+        reason = f"({role}* does not end within its sentence"
+        raise malformed(path, cells[-1][0], reason)
+    return to_bio(tags)
 
 
 def read_predicates(path: str | Path) -> list[dict]:
