@@ -42,8 +42,8 @@ def run(task: Task, variants: Sequence[Task] | None = None) -> list[dict]:
     runs = [(variant, seed) for variant in variants for seed in task.seeds]
     _check_output(task, [model_file(*run) for run in runs])
     experiment = _Experiment(task)
-    for variant, seed in runs:
-        if not experiment.finished(variant, seed):
+    for variant in variants:
+        if not all([experiment.finished(variant, seed) for seed in task.seeds]):
             variant.elmo_layer()  # fails before training if it can't be used
     try:
         return [experiment.finished(*r) or experiment.train(*r) for r in runs]
