@@ -1,15 +1,13 @@
 """Vectors of sentences from a server: the embedded one or TensorFlow Serving."""
 
-import errno
 import functools
 import itertools
-import os
 import random
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 import numpy as np
@@ -22,7 +20,6 @@ from elmo_keras.embed.outputs import is_npy
 from elmo_keras.embed.writers.hdf5 import write_hdf5
 from elmo_keras.embed.writers.npy import write_npy
 from elmo_keras.text.length_batches import (
-    chunks,
     in_order,
     length_batches,
     padded_arrays,
@@ -41,7 +38,6 @@ FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds before another attempt
 BATCH_TOKENS, BATCH_SENTENCES = 2048, 32  # in a request, with padding
 REQUESTS_IN_FLIGHT = 4
 SORTED_BATCHES = 16  # how many batches of sentences are sorted by length together
-WRITTEN_BYTES = 2**24  # of vectors held in memory before they are written
 UNLIMITED = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
@@ -187,7 +183,8 @@ def write_embeddings(
     """Writes the vectors of sentences to a `.hdf5` or `.h5`, or one of each to a `.npy`."""
     vectors = iter(vectors)
     first = next(vectors)
-    batches = numbered_batches(itertools.chain([first], vectors))
+    vectors = itertools.chain([first], vectors)
+    batches: Any = [(range(len(sentences)), vectors)]  # one, computed as it is written
     with replacing(path) as temporary:
         if not is_npy(path):
             index = {" ".join(tokens): str(i) for i, tokens in enumerate(sentences)}
@@ -199,15 +196,4 @@ def write_embeddings(
                 f"Received: the shape {first.shape}"
             )
         shape = len(sentences), *first.shape
-        # Before the rest is computed.
-        if shutil.disk_usage(path.parent).free < len(sentences) * first.nbytes:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_npy(temporary, batches, shape=shape, dtype=first.dtype.str)
-
-
-def numbered_batches(vectors: Iterable[np.ndarray]):
-    """Consecutive vectors of `WRITTEN_BYTES`, each with the indices of the sentences."""
-    done = 0
-    for batch in chunks(vectors, WRITTEN_BYTES, lambda array: array.nbytes):
-        yield range(done, done + len(batch)), batch
-        done += len(batch)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sys
 from unittest import mock
 
@@ -11,9 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import read_embeddings
 from elmo_keras.serve.client import remote
-from elmo_keras.serve.client.remote import embed_text, write_embeddings
+from elmo_keras.serve.client.remote import embed_text
 from tests.support import stand_in
 from tests.support.commands import command
 from tests.support.paths import ROOT
@@ -186,30 +184,6 @@ def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
     assert f"elmo-keras client: {tmp_path / name} can't be written: " in error
     assert error.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypatch):
-    free = shutil.disk_usage(tmp_path)._replace(free=100)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
-    monkeypatch.setattr(remote, "WRITTEN_BYTES", 16)
-    vectors = iter(np.ones((9, 4), "float32"))
-    with pytest.raises(OSError, match="No space left"):
-        write_embeddings(tmp_path / "out.npy", [["a"]] * 9, vectors)
-    assert len(list(vectors)) == 8 and not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
-def test_a_file_that_is_written_in_parts_is_whole(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(remote, "WRITTEN_BYTES", 40)
-    vectors = np.arange(36, dtype="float32").reshape(9, 4)
-    sentences = [[str(i)] for i in range(9)]
-    write_embeddings(tmp_path / name, sentences, iter(vectors))
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-    if name == "out.npy":
-        np.testing.assert_array_equal(np.load(tmp_path / name), vectors)
-    else:
-        found = read_embeddings(tmp_path / name)
-        np.testing.assert_array_equal([found[i] for i in range(9)], vectors)
 
 
 def test_a_missing_server_is_an_error_with_status_1(
