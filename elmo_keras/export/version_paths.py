@@ -1,34 +1,30 @@
 """The paths of a version, checked before a model is read and exported."""
 
-import functools
-import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from elmo_keras.util.outputs import check_apart, check_folder
 
-LOG = logging.getLogger(__name__)
 MODEL_NAME = "elmo"
 EXTRA = "assets.extra"  # a folder that all loaders ignore
 SERVING_FILES = "serving"  # TensorFlow Serving ignores names that are not numbers
 METADATA = "elmo_keras.json"
 WARM_UP = f"{EXTRA}/tf_serving_warmup_requests"
-MAX_VERSION = 2**63 - 1  # TensorFlow Serving counts in int64
-_NUMBER = re.compile("[0-9]+")  # `isdecimal` takes other digits too
-_NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
+MAX_VERSION = 10**18 - 1  # TensorFlow Serving counts in int64
+_NUMBER = re.compile("[0-9]{1,18}")  # `isdecimal` takes other digits too
+_NUMBERED = re.compile(rf"([0-9]{{1,18}})|{MODEL_NAME}-([0-9]{{1,18}})\.tar\.gz")
 
 
 def new_version(output: Path, version: int | None) -> Path:
     """The path of a version that is to be written, which does not exist yet."""
     if version is None:
         matches = [_NUMBERED.fullmatch(path.name) for path in output.glob("*")]
-        existing = [int(match[1] or match[2]) for match in matches if match]
-        version = max((v for v in existing if v <= MAX_VERSION), default=0) + 1
+        version = max((int(m[1] or m[2]) for m in matches if m), default=0) + 1
     if version > MAX_VERSION:
         raise ValueError(
-            f"A version should be at most {MAX_VERSION}, the largest number that "
-            f"TensorFlow Serving reads. Received: {version}. Give a smaller --version."
+            f"A version should have at most 18 digits, as TensorFlow Serving counts in "
+            f"int64. Received: {version}. Give a smaller --version."
         )
     path = output / str(version)
     if path.exists():  # a rename would replace an empty folder
@@ -42,22 +38,11 @@ def new_version(output: Path, version: int | None) -> Path:
 def versions(output: str | Path) -> list[int]:
     """The numbers of the versions in a folder, from lowest to highest.
 
-    A number above `MAX_VERSION` is no version; a warning names it once. A link to
-    nothing is one: it may be there later.
+    A number of more than 18 digits is no version. A link to nothing is one: it may be
+    there later.
     """
-    folders = [path for path in Path(output).iterdir() if _NUMBER.fullmatch(path.name)]
-    folders = [path for path in folders if path.is_dir() or path.is_symlink()]
-    for path in folders:
-        if int(path.name) > MAX_VERSION:
-            _warn_of(path.absolute())
-    return sorted(n for path in folders if (n := int(path.name)) <= MAX_VERSION)
-
-
-@functools.cache
-def _warn_of(path):
-    LOG.warning(
-        "%s is ignored: a version should be at most %d. Rename it.", path, MAX_VERSION
-    )
+    paths = [path for path in Path(output).iterdir() if _NUMBER.fullmatch(path.name)]
+    return sorted(int(p.name) for p in paths if p.is_dir() or p.is_symlink())
 
 
 def archive_path(version: Path) -> Path:
