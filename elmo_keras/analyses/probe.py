@@ -129,7 +129,9 @@ def accuracies(
         dataset = batches.shuffled(seed, epoch)
         model.fit(dataset, shuffle=False, verbose=0)  # pyright: ignore[reportArgumentType]
     gold = [tag_ids(example, tags) for example in dev]
-    predicted = predictions(model, Batches(dev, ["tokens"], cache=cache))
+    predicted = predictions(
+        model.predict_on_batch, Batches(dev, ["tokens"], cache=cache)
+    )
     right = [p[:, : len(g)] == g for p, g in zip(predicted, gold)]
     return np.concatenate(right, axis=1).mean(axis=1)
 

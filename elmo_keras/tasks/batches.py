@@ -1,19 +1,17 @@
 """Turns examples into the batches of `model.fit`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.embed.layer_cache import LayerCache
-from elmo_keras.tasks.layers.task_model import open_shapes
 from elmo_keras.text.length_batches import (
     length_batches,
     padded_arrays,
     shuffled_batches,
 )
-from elmo_keras.text.token_batches import string_tensor
+from elmo_keras.text.token_batches import padded_tokens
 
 BATCHES_SORTED_TOGETHER = 32
 MAX_PAIRS = 2**25  # of tokens that a batch compares with each other
@@ -78,8 +76,8 @@ class Batches:
         examples = [self.examples[i] for i in rows]
         inputs = {}
         for field in self.text_fields:
-            texts = [list(example[field]) for example in examples]
-            inputs[field] = string_tensor(texts)
+            texts = [example[field] for example in examples]
+            inputs[field] = padded_tokens(texts, min_time=0 if self.cache else 1)
             if self.cache is not None:
                 inputs[f"{field}_layers"] = tf.constant(self.cache(texts))
         for field in self.integer_fields:
@@ -104,11 +102,24 @@ class Batches:
         return open_shapes(self.inputs([0])), spec
 
 
-def predictions(model: keras.Model, batches: Batches) -> list:
-    """The model's output for each example, without the batch axis, but with padding."""
+def predictions(
+    answer: Callable[[dict[str, tf.Tensor]], Iterable], batches: Batches
+) -> list:
+    """What `answer`, such as `model.predict_on_batch`, gives for each example, with padding."""
     results = [None] * len(batches.examples)
     for rows in batches.by_length():
-        outputs = model.predict_on_batch(batches.inputs(rows))
-        for row, output in zip(rows, outputs):
+        for row, output in zip(rows, answer(batches.inputs(rows))):
             results[row] = output
     return results
+
+
+def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
+    """The specs of a batch's fields, for one graph; of `F_layers`, layers and `dim` stay."""
+
+    def spec(name, tensor):
+        shape = [None] * tensor.shape.rank
+        if name.endswith("_layers"):
+            shape = [None, tensor.shape[1], None, tensor.shape[3]]
+        return tf.TensorSpec(shape, tensor.dtype)
+
+    return {name: spec(name, tensor) for name, tensor in inputs.items()}

@@ -214,12 +214,14 @@ class Task:
         *,
         labels: Sequence | None = None,
         cache: "LayerCache | None" = None,
+        integer_fields: Sequence[str] = (),
     ) -> "Batches":
         from elmo_keras.tasks.batches import Batches  # by TensorFlow
 
         return Batches(
             examples,
             self.text_fields,
+            integer_fields,
             labels=labels,
             cache=cache,
             batch_size=self.batch_size,
@@ -254,7 +256,9 @@ class Task:
         from elmo_keras.tasks.batches import predictions  # by TensorFlow
 
         batches = self.batches(examples, cache=cache)
-        return self.statistics(model, examples, predictions(model, batches))
+        return self.statistics(
+            model, examples, predictions(model.predict_on_batch, batches)
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -272,7 +276,7 @@ class LabelTask(Task):
 
     def statistics(self, model, examples, predictions):
         """Whether a label is right; or of each label whether it is, is expected and predicted."""
-        predicted = model.decide(np.stack(predictions))
+        predicted = model.decide(predictions)
         if not model.multi_label:
             pairs = zip(examples, predicted, strict=True)
             return np.array([[example["label"] == label] for example, label in pairs])

@@ -531,6 +531,9 @@ def test_no_texts_have_no_answers_and_lists_have_equal_lengths():
         model.run_eagerly = True
     answers = classifier.classify([]), judge.judge([], []), tagger.tag([], [])
     assert (*answers, similarity.similarity([], [])) == ([], [], [], [])
+    assert len(classifier.classify([[]])) == len(judge.judge([[]], [[]])) == 1
+    with pytest.raises(ValueError, match="a list of `str` for each sentence"):
+        classifier.classify(["a text"])
     with pytest.raises(ValueError, match="`premise` and `hypothesis` .*: 1 and 2"):
         judge.judge([["a"]], [["a"], ["b"]])
     for predicates in ([5], [-1], [0, 0], None):

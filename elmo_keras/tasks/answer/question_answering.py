@@ -11,7 +11,6 @@ from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.pooling import NEVER
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.text.token_batches import padded_tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -212,11 +211,7 @@ class QuestionAnswering(TaskModel):
                 "`context` and `question` should be texts with at least one word. "
                 f"Received: {context[:40]!r} and {question[:40]!r}"
             )
-        inputs = {
-            "context": padded_tokens([offsets.tokens]),
-            "question": padded_tokens([question_words.tokens]),
-        }
-        first, last = self.predict_on_batch(inputs)[0]
+        [(first, last)] = self.predict_texts([offsets.tokens], [question_words.tokens])
         if first == NO_ANSWER:
             return ""
         return offsets.answer(context, first, last, self.endings)

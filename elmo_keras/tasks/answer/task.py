@@ -81,13 +81,11 @@ class Answering(Task):
             return
         from elmo_keras.tasks.batches import predictions  # by TensorFlow
 
-        margins = np.empty(len(examples))
-        for rows in batches.by_length():
-            margins[rows] = model.margins(batches.inputs(rows))
+        margins = np.array(predictions(model.margins, batches), float)
         bias = model.no_answer_score.bias
         (before,) = bias.numpy()
         bias.assign([before + margins.min() - 1])  # below all spans
-        spans = predictions(model, batches)
+        spans = predictions(model.predict_on_batch, batches)
         f1, _, has_answer = self.statistics(model, examples, spans).T
         order = np.argsort(-margins)
         gains = np.cumsum((f1 - ~has_answer.astype(bool))[order])

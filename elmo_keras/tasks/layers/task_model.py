@@ -1,28 +1,15 @@
 """The bases of the task models."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
+from elmo_keras.tasks.batches import Batches, open_shapes, predictions
 from elmo_keras.tasks.layers import THRESHOLD
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.text.token_batches import padded_tokens
-
-
-def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
-    """The specs of a batch's fields, for one graph; of `F_layers`, layers and `dim` stay."""
-
-    def spec(name, tensor):
-        shape = [None] * tensor.shape.rank
-        if name.endswith("_layers"):
-            shape = [None, tensor.shape[1], None, tensor.shape[3]]
-        return tf.TensorSpec(shape, tensor.dtype)
-
-    return {name: spec(name, tensor) for name, tensor in inputs.items()}
 
 
 class TaskModel(keras.Model):
@@ -68,18 +55,19 @@ class TaskModel(keras.Model):
         layers = inputs.get(f"{field}_layers")
         return self.token_vectors(inputs[field], layers, training=training)
 
-    def predict_texts(self, *texts: Sequence[Sequence[str]]) -> Any:
-        """`predict` for lists of tokens, in the order of `text_fields`."""
+    def predict_texts(self, *texts: Sequence[Sequence[str]]) -> list:
+        """The predictions for lists of tokens, in the order of `text_fields`."""
         lengths = [len(sentences) for sentences in texts]
         if len(set(lengths)) > 1:
             raise ValueError(
                 f"`{'` and `'.join(self.text_fields)}` should have equal lengths. "
                 f"Received: {' and '.join(map(str, lengths))}"
             )
-        if not lengths[0]:  # for which Keras' `predict` fails
-            return self.predict_texts(*[[[""]] for _ in texts])[:0]
-        fields = zip(self.text_fields, map(padded_tokens, texts), strict=True)
-        return self.predict(dict(fields), verbose=0)  # pyright: ignore[reportArgumentType]
+        examples = [dict(zip(self.text_fields, tokens)) for tokens in zip(*texts)]
+        batches = Batches(
+            examples, self.text_fields, compares_tokens=self.compares_tokens
+        )
+        return predictions(self.predict_on_batch, batches)
 
     def predict_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
@@ -145,10 +133,10 @@ class LabelModel(TaskModel):
         names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
         return {"predicted_labels": names} | answers
 
-    def decide(self, probabilities: np.ndarray) -> list:
+    def decide(self, probabilities: Iterable[np.ndarray]) -> list:
         """The label of each example, or a list of labels for each multi-label example."""
         if not self.multi_label:
-            return [self.labels[i] for i in np.argmax(probabilities, axis=-1)]
+            return [self.labels[np.argmax(row)] for row in probabilities]
         return [
             [label for label, p in zip(self.labels, row) if p >= THRESHOLD]
             for row in probabilities

@@ -77,4 +77,4 @@ class SimilarityModel(TaskModel):
         self, firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]
     ) -> list[float]:
         """The score of each pair."""
-        return self.predict_texts(firsts, seconds).tolist()
+        return [float(score) for score in self.predict_texts(firsts, seconds)]

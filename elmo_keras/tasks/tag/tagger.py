@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_names
+from elmo_keras.tasks.batches import Batches, predictions
 from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
@@ -16,7 +18,7 @@ from elmo_keras.tasks.tag.tag_spans import (
     tag_probabilities,
     tag_spans,
 )
-from elmo_keras.text.token_batches import padded_tokens, token_mask
+from elmo_keras.text.token_batches import token_mask
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -166,14 +168,15 @@ class Tagger(TaskModel):
             raise ValueError(
                 "`predicates` are for a tagger with `predicate_dim`. Leave them out."
             )
-        if not lengths:
-            return []
-        tokens = padded_tokens(sentences)
-        inputs = {"tokens": tokens}
-        if self.predicate_dim:
-            time = tf.shape(tokens)[1]
-            inputs["predicate"] = tf.one_hot(predicates, time, dtype="int32")
-        ids = self.predict_on_batch(inputs)
+        if not self.predicate_dim:
+            ids = self.predict_texts(sentences)
+        else:
+            examples = [
+                {"tokens": tokens, "predicate": np.arange(n) == i}
+                for tokens, n, i in zip(sentences, lengths, positions)
+            ]
+            batches = Batches(examples, self.text_fields, ["predicate"])
+            ids = predictions(self.predict_on_batch, batches)
         return [[self.tags[i] for i in row if i >= 0] for row in ids]
 
     def get_config(self):

@@ -71,9 +71,12 @@ class Tagging(Task):
         ]
 
     def batches(self, examples, *, labels=None, cache=None):
-        batches = super().batches(examples, labels=labels, cache=cache)
-        batches.integer_fields = ("predicate",) if self._kind == "srl" else ()
-        return batches
+        return super().batches(
+            examples,
+            labels=labels,
+            cache=cache,
+            integer_fields=["predicate"] if self._kind == "srl" else (),
+        )
 
     def statistics(self, model, examples, predictions):
         """Tags right and in all; if they mark spans, also spans right, in all and predicted."""
