@@ -23,7 +23,7 @@ def new_version(output: Path, version: int | None) -> Path:
         version = max((int(m[1] or m[2]) for m in matches if m), default=0) + 1
     if version > MAX_VERSION:
         raise ValueError(
-            f"A version should have at most 18 digits, as TensorFlow Serving counts in "
+            "A version should have at most 18 digits, as TensorFlow Serving counts in "
             f"int64. Received: {version}. Give a smaller --version."
         )
     path = output / str(version)

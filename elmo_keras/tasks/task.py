@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 # Not recorded: files count by their examples; each seed and variant has its own entry.
-UNRECORDED = "train dev test output seeds baseline no_cache".split()
-UNRECORDED += "table shares picture paired".split()
+UNRECORDED = (
+    "train dev test output seeds baseline no_cache table shares picture paired".split()
+)
 # Settings of ELMo and the data → their parts of a run's name, where not the defaults.
 NAME_PARTS = {
     "elmo_at": "{}",
