@@ -1,16 +1,18 @@
 """The commands `annotate` and `ask`."""
 
-import contextlib
+import hashlib
 import itertools
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
+from elmo_keras.embed.parts import Parts, folder_of
 from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
@@ -24,20 +26,13 @@ from elmo_keras.pipelines.texts import Text, read_text
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.util.arguments import Count
-from elmo_keras.util.command import INTERRUPTED, fail, stopping
-from elmo_keras.util.files import (
-    LOCK,
-    check_same_run,
-    file_digest,
-    file_stamp,
-    only_process,
-    replacing,
-)
+from elmo_keras.util.command import INTERRUPTED, stopping
+from elmo_keras.util.files import file_digest
 from elmo_keras.util.outputs import check_apart, check_file
 from elmo_keras.util.progress import Progress
 
-BYTES_AT_ONCE = 2**16  # of text between two states that are kept
-STATE, TEXT = "state.json", "text"
+PART_BYTES = 2**18  # of text, the least work that a kill can cost
+BYTES_AT_ONCE = 2**16  # of text whose results are in memory
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
 
 
@@ -69,16 +64,16 @@ def annotate(
     source.stat()
     if not pipelines or len({*pipelines}) < len(pipelines):
         raise ValueError(f"--with should name different pipelines: {pipelines}")
-    is_file, suffix = source.is_file(), None
+    suffix = ""
     if output is not None:
         suffix = formats.check_suffix(output)
-        check_apart([output, unfinished_folder(output)], [source])
+        check_apart([output, folder_of(output)], [source])
         check_file(output)
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
     loaded = _load(pipelines, suffix)
     with source.open("rb") as file:
-        lines = (line.decode().rstrip("\r\n") for line in lines_of(file, source))
+        lines = lines_of(file, source)
         if output is None:
             # What is typed is answered line by line.
             parts = ([line] for line in lines) if os.isatty(file.fileno()) else [lines]
@@ -86,29 +81,20 @@ def annotate(
                 return _print(parts, loaded)
             except KeyboardInterrupt:
                 return INTERRUPTED
-        metadata = {
-            "text": file_stamp(source) if is_file else None,
-            "pipelines": [*pipelines],
-            "heads": [_fingerprint(name) for name in pipelines],
-            "suffix": suffix,
-        }
-        with (
-            stopping() as stop,
-            Unfinished(
-                output, metadata, overwrite=overwrite, resume=is_file
-            ) as unfinished,
-        ):
-            finished = _write(lines, loaded, unfinished, suffix, stop)
-    if finished:
-        print(f"The annotated text is in {output}")
-        return 0
-    message = "Interrupted. The same command resumes."
-    if not is_file:
-        message = "Interrupted. The same command starts anew, as a pipe is read once."
-    return fail("elmo-keras annotate", INTERRUPTED, message)
+        heads = [_fingerprint(name) for name in pipelines]
+        job = {"pipelines": pipelines, "heads": heads, "suffix": suffix}
+        parts = Parts(output, suffix, _read_metadata)
+        with stopping() as stop, parts.only_writer():
+            parts.open(job, overwrite=overwrite)
+            with Progress() as bar:
+                written = _write_parts(lines, loaded, parts, suffix, stop)
+                parts.count(written, bar, lambda _: None, lambda: False)
+            _join_parts(parts, suffix)
+    print(f"The annotated text is in {output}")
+    return 0
 
 
-def _load(names: list[str], suffix: str | None) -> list[Pipeline]:
+def _load(names: list[str], suffix: str) -> list[Pipeline]:
     loaded = []
     for name in names:
         one = pipeline(name)
@@ -138,7 +124,8 @@ def _fingerprint(name):
 def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
     """Chunks of texts, each with the analyses of every pipeline."""
     of_sentences = [p for p in pipelines if isinstance(p, SentencePipeline)]
-    results = analyze(of_sentences, (read_text(0, line) for line in lines))
+    texts = (read_text(0, line.decode().rstrip("\r\n")) for line in lines)
+    results = analyze(of_sentences, texts)
     for batch in chunks(results, BYTES_AT_ONCE, lambda pair: len(pair[0].source) + 1):
         texts = [text for text, _ in batch]
         for one in of_sentences:
@@ -164,94 +151,45 @@ def _print(parts, pipelines) -> int:
     return 0
 
 
-def _write(lines, pipelines, unfinished, suffix, stop) -> bool:
+def _read_metadata(path):
+    try:
+        with path.open("rb") as file:
+            return json.loads(file.readline())
+    except (OSError, ValueError):
+        return None
+
+
+def _write_parts(lines, pipelines, parts, suffix, stop):
+    """Annotates the parts that are missing: a line of metadata, and the results."""
     write = formats.FORMATS[suffix]
-    if suffix == ".html" and not unfinished.size:
-        unfinished.add(formats.html_head(unfinished.output.stem), 0)
-    next(itertools.islice(lines, unfinished.lines, unfinished.lines), None)
-    with Progress() as bar:
-        for batch in _annotate(lines, pipelines):
-            content = "".join(
-                write(text, pipelines, analyses) for text, analyses in batch
-            )
-            unfinished.add(content, len(batch))
-            bar.add(sum(len(s) for text, _ in batch for s in text.sentences))
-            if stop.is_set():
-                return False
-    unfinished.finish()
-    return True
+    for index, chunk in enumerate(chunks(lines, PART_BYTES, len)):
+        digest = hashlib.sha256(b"".join(chunk)).hexdigest()
+        metadata = parts.metadata(index, digest)
+        is_new = metadata is None
+        if metadata is None:
+            metadata, content = {"digest": digest, "tokens": 0}, []
+            for batch in _annotate(chunk, pipelines):
+                if stop.is_set():
+                    raise KeyboardInterrupt("Interrupted. The same command resumes.")
+                for text, analyses in batch:
+                    metadata["tokens"] += sum(map(len, text.sentences))
+                    content.append(write(text, pipelines, analyses))
+            with parts.writing(index) as file:
+                file.write(f"{json.dumps(metadata)}\n{''.join(content)}".encode())
+        yield is_new, len(chunk), metadata["tokens"]
 
 
-def unfinished_folder(output: Path) -> Path:
-    return output.with_name(f"{output.name}.unfinished")
-
-
-class Unfinished:
-    """A text file that grows in the folder `OUT.unfinished`, and survives a kill.
-
-    Attributes:
-        lines: how many lines of the input are done.
-        size: how many bytes of the output.
-    """
-
-    def __init__(
-        self,
-        output: Path,
-        metadata: dict[str, Any],
-        *,
-        overwrite: bool = False,
-        resume: bool = True,
-    ):
-        self.output, self.folder = output, unfinished_folder(output)
-        self._metadata, self._overwrite, self._resume = metadata, overwrite, resume
-        self._stack, self.lines, self.size = contextlib.ExitStack(), 0, 0
-
-    def __enter__(self) -> "Unfinished":
-        refusal = f"Another process writes {self.output}. Wait for it."
-        self._stack.enter_context(only_process(self.folder, refusal))
-        path = self.folder / TEXT
-        path.touch()
-        if self._resume:
-            self._read_state()
-        if path.stat().st_size < self.size:  # the state is that of a finished file
-            self.lines = self.size = 0
-        self._file = self._stack.enter_context(path.open("r+b"))
-        self._file.truncate(self.size)
-        self._file.seek(self.size)
-        return self
-
-    def _read_state(self):
-        try:
-            state = dict(json.loads((self.folder / STATE).read_text(encoding="utf-8")))
-            lines, size = int(state.pop("lines")), int(state.pop("size"))
-        except (OSError, ValueError, KeyError, TypeError):
-            return  # there is none
-        advice = "Give the earlier arguments to resume, or --overwrite to start anew."
-        if not self._overwrite:
-            check_same_run(self._metadata, state, self.folder, advice)
-        if state == self._metadata:
-            self.lines, self.size = lines, size
-
-    def __exit__(self, *_) -> None:
-        self._stack.close()
-        if not (self.folder / TEXT).exists():
-            for name in STATE, LOCK:
-                (self.folder / name).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # files of others stay
-                self.folder.rmdir()
-
-    def add(self, content: str, n_lines: int) -> None:
-        """Writes the results of the next lines; from now on they are not lost."""
-        self._file.write(content.encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.lines, self.size = self.lines + n_lines, self._file.tell()
-        state = self._metadata | {"lines": self.lines, "size": self.size}
-        with replacing(self.folder / STATE) as path:
-            path.write_text(json.dumps(state), encoding="utf-8")
-
-    def finish(self) -> None:
-        os.replace(self.folder / TEXT, self.output)
+def _join_parts(parts, suffix):
+    with parts.whole.open("wb") as whole:
+        if suffix == ".html":
+            whole.write(formats.html_head(parts.output.stem).encode())
+        for path in parts.parts_from(0):
+            with path.open("rb") as file:
+                file.readline()  # its metadata
+                shutil.copyfileobj(file, whole)
+        whole.flush()
+        os.fsync(whole.fileno())
+    parts.finish(parts.whole)
 
 
 def ask(

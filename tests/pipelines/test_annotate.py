@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import signal
 import threading
 
 import pytest
@@ -112,69 +113,39 @@ def test_gzip_and_standard_input_are_read(text, head, tmp_path, capsys):
     assert outputs[0] == outputs[1] != ""
 
 
-def test_an_interrupted_run_resumes_to_the_same_file(
+def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
     head, tmp_path, monkeypatch, capsys
 ):
-    text, output = tmp_path / "t.txt", tmp_path / "o.conllu"
+    text, output = tmp_path / "t.txt", tmp_path / "o.html"
     text.write_text("The bank of Ann. It sleeps.\n" * 50)
-    arguments = [text, output, "--with", head("pos"), head("ner")]
-    assert annotate(arguments) == 0
+    arguments = ["--with", head("pos"), head("ner")]
+    assert annotate([text, output, *arguments]) == 0
     whole = output.read_bytes()
     output.unlink()
-    monkeypatch.setattr(module, "BYTES_AT_ONCE", 300)
-    add, calls = module.Unfinished.add, []
+    monkeypatch.setattr(module, "PART_BYTES", 300)
+    writing, indices = module.Parts.writing, []
 
-    def interrupted(self, content, n_lines):
-        add(self, content, n_lines)
-        calls.append(n_lines)
-        if len(calls) == 2:
-            self._file.write(b"half of a line")
-            raise KeyboardInterrupt
+    def interrupted(parts, index):
+        indices.append(index)
+        if index == 1:
+            signal.raise_signal(signal.SIGINT)
+        return writing(parts, index)
 
-    monkeypatch.setattr(module.Unfinished, "add", interrupted)
-    assert annotate(arguments) == 130
+    monkeypatch.setattr(module.Parts, "writing", interrupted)
+    assert annotate([text, output, *arguments]) == 130
     assert "The same command resumes" in capsys.readouterr().err
-    assert not output.exists()
+    assert not output.exists() and indices == [0, 1]
     assert annotate([text, output, "--with", head("pos")]) == 2
     assert "was made with pipelines" in capsys.readouterr().err
-    assert annotate(arguments) == 0
-    assert output.read_bytes() == whole and sum(calls) == 50
-    assert {path.name for path in tmp_path.iterdir()} == {"t.txt", "o.conllu"}
-
-
-def test_a_kill_after_the_last_step_leaves_no_trace(head, text, tmp_path, monkeypatch):
-    output = tmp_path / "o.html"
-    arguments = [text, output, "--with", head("ner")]
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            module.Unfinished, "__exit__", lambda self, *_: self._stack.close()
-        )
-        assert annotate(arguments) == 0
-    whole = output.read_bytes()
-    folder = tmp_path / "o.html.unfinished"
-    assert (folder / "state.json").exists()
-    assert annotate([*arguments, "--overwrite"]) == 0
-    assert output.read_bytes() == whole and not folder.exists()
-    folder.mkdir()
-    (folder / "precious").write_text("of a user")
-    assert annotate([*arguments, "--overwrite"]) == 0
-    assert (folder / "precious").exists()
-
-
-def test_the_head_of_a_page_is_written_once(head, text, tmp_path, monkeypatch):
-    output = tmp_path / "o.html"
-    arguments = [text, output, "--with", head("ner")]
-    assert annotate(arguments) == 0
-    whole = output.read_bytes()
-    output.unlink()
-    with monkeypatch.context() as patch:
-
-        def interrupted(*_):
-            raise KeyboardInterrupt
-
-        patch.setattr(module, "analyze", interrupted)
-        assert annotate(arguments) == 130
-    assert annotate(arguments) == 0 and output.read_bytes() == whole
+    other = tmp_path / "other.gz"
+    other.write_bytes(gzip.compress(b"Another text.\n" * 99))
+    assert annotate([other, output, *arguments]) == 2
+    assert "belongs to a run over other texts" in capsys.readouterr().err
+    other.write_bytes(gzip.compress(text.read_bytes()))
+    assert annotate([other, output, *arguments]) == 0
+    assert output.read_bytes() == whole and indices == [*range(5)]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"t.txt", "o.html", "other.gz"}
 
 
 def test_two_of_a_type_need_json_lines(head, text, tmp_path, capsys):
@@ -182,25 +153,6 @@ def test_two_of_a_type_need_json_lines(head, text, tmp_path, capsys):
     assert annotate([text, tmp_path / "o.conllu", *two]) == 2
     assert "give an OUT that ends in .jsonl" in capsys.readouterr().err
     assert annotate([text, tmp_path / "o.jsonl", *two]) == 0
-
-
-def test_a_full_disk_keeps_what_is_written(head, tmp_path, monkeypatch, capsys):
-    text, output = tmp_path / "t.txt", tmp_path / "o.jsonl"
-    text.write_text("The bank\n" * 9)
-    monkeypatch.setattr(module, "BYTES_AT_ONCE", 20)
-    add = module.Unfinished.add
-
-    def full(self, content, n_lines):
-        if self.lines >= 3:
-            raise OSError(28, "No space left on device")
-        add(self, content, n_lines)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module.Unfinished, "add", full)
-        assert annotate([text, output, "--with", head("pos")]) == 1
-    assert "No space left" in capsys.readouterr().err
-    assert annotate([text, output, "--with", head("pos")]) == 0
-    assert len(output.read_text().splitlines()) == 9
 
 
 @pytest.mark.parametrize(
