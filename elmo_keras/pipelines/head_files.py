@@ -8,6 +8,7 @@ Keras' names of the variables, as in a `.keras` file, without those of the biLM.
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,7 +88,12 @@ def _digest(language_model):
 
 
 def save_head(
-    model: str | Path, language_model: str, folder: str | Path, **metadata: Any
+    model: str | Path,
+    language_model: str,
+    folder: str | Path,
+    *,
+    label_names: Mapping[str, str] | None = None,
+    **metadata: Any,
 ) -> None:
     """Writes the head of a `.keras` file that a task's command saved.
 
@@ -95,8 +101,8 @@ def save_head(
         model: the file.
         language_model: what the task's command got as `--model`.
         folder: of the head.
-        **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another script;
-            `label_names`, label → the name that a pipeline returns.
+        label_names: label → the name that the head has for it.
+        **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another script.
 
     Raises:
         ValueError: the model's frozen language model is another one, or it has none; or
@@ -120,6 +126,9 @@ def save_head(
     _check_language_model(variables, language_model, model)
     for key in ("compile_config", "build_config"):
         config.pop(key, None)
+    if label_names:
+        labels = config["config"]["labels"]
+        labels[:] = [label_names.get(label, label) for label in labels]
     metadata |= {
         "language_model": language_model,
         "digest": _digest(language_model),

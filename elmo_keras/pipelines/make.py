@@ -210,11 +210,9 @@ def _make_head(name, recipe, folder):
     scores = {}
     for head, task in tasks.items():
         (result,) = run(task)
-        extra: dict[str, Any] = {"language": name[:2]}
-        if recipe.label_names:
-            extra["label_names"] = recipe.label_names
         file = task.output / model_file(task.variants()[0], 1)
-        save_head(file, task.elmo[0], head, **extra)
+        names = recipe.label_names
+        save_head(file, task.elmo[0], head, label_names=names, language=name[:2])
         scores[head] = result["dev"]
     rows = _score_rows(folder, recipe.task)
     card = _card(name, recipe, scores, rows, folder)

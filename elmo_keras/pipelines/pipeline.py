@@ -222,10 +222,9 @@ class RolePipeline(SentencePipeline):
 class LabelPipeline(Pipeline):
     """The label of a text, or a list of labels if it may have several."""
 
-    def __init__(self, name, classifier, embedder=None, label_names=None, **options):
+    def __init__(self, name, classifier, embedder=None, **options):
         super().__init__(name, **options)
         self.classifier, self.embedder = classifier, embedder
-        self.label_names = label_names or {}
 
     def results(self, texts):
         self.check_script(texts)
@@ -236,35 +235,22 @@ class LabelPipeline(Pipeline):
                 f"{self.name} reads the first {longest:,} tokens of a text.",
                 stacklevel=3,
             )
-        results = []
+        rows = []
         for batch in chunks([s[:longest] for s in sentences], TOKENS_AT_ONCE, len):
             layers = None
             if self.embedder:
                 layers = SentenceLayers([*self.embedder.stream(batch)])
-            rows = self.classifier.probabilities(batch, layers=layers)
-            results += [self._result(row.tolist()) for row in rows]
-        return [self._with_text(*pair) for pair in zip(texts, results)]
+            rows += self.classifier.probabilities(batch, layers=layers).tolist()
+        return [self._labels(*pair) for pair in zip(texts, rows)]
 
-    def _result(self, probabilities):
-        """The predicted labels and their probabilities, the most likely first."""
+    def _labels(self, text, probabilities):
+        """The predicted labels, the most likely first."""
         pairs = sorted(zip(probabilities, self.classifier.labels), reverse=True)
-        if self.classifier.multi_label:
-            return [(p, label) for p, label in pairs if p >= THRESHOLD]
-        return pairs[:1]
-
-    def _with_text(self, text, labels):
         end = len(text.source)
-        results = [
-            {
-                "text": text.piece(0, end),
-                "label": self.label_names.get(label, label),
-                "score": p,
-                "start": 0,
-                "end": end,
-            }
-            for p, label in labels
-        ]
-        return results if self.classifier.multi_label else results[0]
+        results = [text.at(0, end, label=label, score=p) for p, label in pairs]
+        if not self.classifier.multi_label:
+            return results[0]
+        return [result for result in results if result["score"] >= THRESHOLD]
 
 
 class CoreferencePipeline(Pipeline):
@@ -290,15 +276,10 @@ class CoreferencePipeline(Pipeline):
         for sentences in parts:
             for cluster in self.model.resolve(sentences):
                 mentions = [
-                    (spans[before + first][0], spans[before + last][1])
+                    text.at(spans[before + first][0], spans[before + last][1])
                     for first, last in sorted(cluster)
                 ]
-                clusters.append(
-                    [
-                        {"text": text.piece(*p), "start": p[0], "end": p[1]}
-                        for p in mentions
-                    ]
-                )
+                clusters.append(mentions)
             before += sum(map(len, sentences))
         return clusters
 
@@ -370,8 +351,8 @@ class AnswerPipeline(PairPipeline):
         from elmo_keras.tasks.answer.words import OffsetTokens
 
         question_tokens = join(read_text(0, question).sentences)
-        _, sentences, spans = read_text(0, context)
-        sentences = zip(sentences, spans)
+        text = read_text(0, context)
+        sentences = zip(text.sentences, text.spans)
         pieces = list(chunks(sentences, MAX_CONTEXT, lambda pair: len(pair[0])))
         results = []
         if question_tokens and pieces:
@@ -386,19 +367,12 @@ class AnswerPipeline(PairPipeline):
                 first, last = answer["span"].tolist()
                 if first < 0:
                     continue
-                text = piece.answer(context, first, last, self.model.endings)
-                start = piece.begins[first]
-                results.append(
-                    {
-                        "text": text,
-                        "score": float(np.exp(answer["log_score"] - total)),
-                        "start": start,
-                        "end": start + len(text),
-                    }
-                )
+                begin = piece.begins[first]
+                size = len(piece.answer(context, first, last, self.model.endings))
+                score = float(np.exp(answer["log_score"] - total))
+                results.append(text.at(begin, begin + size, score=score))
         results.sort(key=lambda result: -result["score"])
-        none = {"text": "", "score": 0.0, "start": 0, "end": 0}
-        return results[:n] or [none]
+        return results[:n] or [text.at(0, 0, score=0.0)]
 
 
 def pipeline(model: str | Path) -> Pipeline | PairPipeline:
@@ -455,14 +429,8 @@ def _head_pipeline(name, folder, head):
     if head.class_name == "Tagger":
         return _tag_pipeline(name, folder, head, options)
     if head.class_name == "TextClassifier":
-        names = head.metadata.get("label_names")
-        return LabelPipeline(
-            name,
-            LightClassifier(head),
-            _embedder(head.language_model),
-            label_names=names,
-            **options,
-        )
+        embedder = _embedder(head.language_model)
+        return LabelPipeline(name, LightClassifier(head), embedder, **options)
     import_tensorflow()
     return _keras_pipeline(name, keras_model(head), **options)
 

@@ -29,17 +29,14 @@ class Text(NamedTuple):
         piece = self.source[begin:end]
         return piece if isinstance(piece, str) else " ".join(piece)
 
+    def at(self, begin: int, end: int, **values: Any) -> dict[str, Any]:
+        """What a pipeline returns for a piece of the text."""
+        return {"text": self.piece(begin, end), **values, "start": begin, "end": end}
+
     def result(self, sentence: int, part: Labelled) -> dict[str, Any]:
-        """What a pipeline returns for labelled tokens."""
         spans = self.spans[sentence]
         begin, end = spans[part.first][0], spans[part.end - 1][1]
-        return {
-            "text": self.piece(begin, end),
-            "label": part.label,
-            "score": part.score,
-            "start": begin,
-            "end": end,
-        }
+        return self.at(begin, end, label=part.label, score=part.score)
 
 
 def read_text(index: int, value: Sentence) -> Text:
