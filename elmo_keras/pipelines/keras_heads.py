@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.pipelines.light_heads import Tags
+from elmo_keras.pipelines.texts import Labelled
 from elmo_keras.tasks.layers.task_model import LabelModel, TaskModel
 from elmo_keras.tasks.tag.tagger import Tagger
 from elmo_keras.text.length_batches import length_batches
@@ -53,12 +54,12 @@ class KerasTagger:
 
 def _tags(answer, n_tokens):
     count = int(answer.get("span_count", 0))
-    names = "span_begins", "span_ends", "span_types", "span_scores"
+    names = "span_types", "span_begins", "span_ends", "span_scores"
     columns = [answer[name][:count].tolist() for name in names] if count else []
     return Tags(
         [tag.decode() for tag in answer["tags"][:n_tokens]],
         answer["scores"][:n_tokens].tolist(),
-        [(begin, end, name.decode(), p) for begin, end, name, p in zip(*columns)],
+        [Labelled(name.decode(), *place) for name, *place in zip(*columns)],
     )
 
 

@@ -15,6 +15,7 @@ from elmo_keras.pipelines.arithmetic import (
     softmax,
 )
 from elmo_keras.pipelines.head_files import HeadFile
+from elmo_keras.pipelines.texts import Labelled
 from elmo_keras.tasks.tag.entities import constraints, entities, marks_spans
 
 FORBIDDEN = -1e6  # which no score outweighs, as in `LinearChainCRF`
@@ -25,7 +26,7 @@ class Tags(NamedTuple):
 
     tags: list[str]
     scores: list[float]
-    spans: list[tuple[int, int, str, float]]  # first token, end, type, probability
+    spans: list[Labelled]
 
 
 class SentenceLayers:
@@ -154,8 +155,8 @@ class LightTagger:
 
     def _tags(self, tags, alone, after):
         spans = [
-            (begin, end, name, alone[begin] * math.prod(after[begin + 1 : end]))
-            for begin, end, name in (entities(tags) if self._marks_spans else ())
+            Labelled(name, first, end, alone[first] * math.prod(after[first + 1 : end]))
+            for first, end, name in (entities(tags) if self._marks_spans else ())
         ]
         return Tags(tags, alone, spans)
 

@@ -234,16 +234,15 @@ def _score_rows(folder: Path, task: Task) -> list[tuple[str, ...]]:
     if isinstance(loaded, RolePipeline):
         predicates = [example["predicate"].index(1) for example in examples]
     answers = loaded.tagger.tag(sentences, layers, predicates)
-    of_spans = isinstance(loaded, RolePipeline) or loaded.type == "entities"
     n_expected, n_predicted = collections.Counter(), collections.Counter()
     right, mistakes = collections.Counter(), collections.Counter()
     for example, answer in zip(examples, answers):
-        if of_spans:
-            expected = {span[:2]: span[2] for span in entities(example["tags"])}
-            predicted = {span[:2]: span[2] for span in answer.spans}
-        else:
+        if loaded.type == "words":
             expected = dict(enumerate(example["tags"]))
             predicted = dict(enumerate(answer.tags))
+        else:
+            expected = {span[:2]: span[2] for span in entities(example["tags"])}
+            predicted = {(s.first, s.end): s.label for s in answer.spans}
         n_expected.update(expected.values())
         n_predicted.update(predicted.values())
         for key in {*expected, *predicted}:

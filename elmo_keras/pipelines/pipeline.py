@@ -157,13 +157,7 @@ class TagPipeline(SentencePipeline):
         """The labelled tokens or entities of each sentence."""
         answers = self.tagger.tag(sentences, layers)
         if self.type == "entities":
-            return [
-                [
-                    Labelled(label, first, end, p)
-                    for first, end, label, p in answer.spans
-                ]
-                for answer in answers
-            ]
+            return [answer.spans for answer in answers]
         return [
             [
                 Labelled(tag, i, i + 1, p)
@@ -188,23 +182,18 @@ class RolePipeline(SentencePipeline):
     def analyze(self, sentences, layers):
         """For each predicate of each sentence, itself and its roles."""
         predicates = [answer.spans for answer in self.predicates.tag(sentences, layers)]
-        examples = [(i, span) for i, spans in enumerate(predicates) for span in spans]
+        examples = [(i, one) for i, spans in enumerate(predicates) for one in spans]
         answers = []
         # A sentence is read once for each of its predicates.
         for batch in chunks(examples, TOKENS_AT_ONCE, lambda e: len(sentences[e[0]])):
             answers += self.tagger.tag(
                 [sentences[i] for i, _ in batch],
                 SentenceLayers([layers.arrays[i] for i, _ in batch]),
-                [first for _, (first, *_) in batch],
+                [predicate.first for _, predicate in batch],
             )
         analyses = [[] for _ in sentences]
-        for (i, (first, end, _, score)), answer in zip(examples, answers):
-            roles = [
-                Labelled(label, begin, stop, p)
-                for begin, stop, label, p in answer.spans
-                if label != PREDICATE
-            ]
-            predicate = Labelled(PREDICATE, first, end, score)
+        for (i, predicate), answer in zip(examples, answers):
+            roles = [role for role in answer.spans if role.label != PREDICATE]
             analyses[i].append((predicate, roles))
         return analyses
 
