@@ -8,6 +8,7 @@ Keras' names of the variables, as in a `.keras` file, without those of the biLM.
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 HEAD, ARRAYS, *_ = HEAD_FILES
 _BILM, _OPTIMIZER = "/elmo/bilm/", "optimizer/"
 _MOST = 2**28  # bytes of a file
+_DAMAGES = zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError
 LIGHT = "Tagger", "TextClassifier"  # classes that run without TensorFlow
 
 
@@ -62,7 +64,7 @@ def read_head(folder: Path) -> HeadFile:
         head = HeadFile(metadata, dict(_dequantized(arrays)))
         expected = metadata["digest"]
         _ = head.class_name, head.config, head.language_model  # are they there?
-    except (zipfile.BadZipFile, KeyError, TypeError, json.JSONDecodeError) as error:
+    except _DAMAGES as error:
         raise ValueError(f"{folder} should hold a whole head. {error!r}") from error
     if _digest(head.language_model) != expected:
         raise ValueError(

@@ -202,52 +202,28 @@ def test_an_unknown_name_lists_the_names(tmp_path):
         pipeline(tmp_path / "missing.keras")
 
 
-def test_damaged_heads_and_other_language_models_are_refused(
-    head, model_directory, tmp_path, monkeypatch
-):
-    folder, other = make_head("pos", model_directory, tmp_path), head("pos")
-    content = (folder / "head.npz").read_bytes()
-    (folder / "head.npz").write_bytes(content[:-20])
-    with pytest.raises(ValueError, match="should hold a whole head"):
-        pipeline(folder)
-    (folder / "head.npz").write_bytes(content)
-    (folder / "head.json").write_text("{}")
-    with pytest.raises(ValueError, match="should hold a whole head"):
-        pipeline(folder)
-    monkeypatch.setattr(head_files, "_digest", lambda _: "another")
-    with pytest.raises(ValueError, match="was trained on another"):
-        pipeline(other)
-
-
-@pytest.mark.parametrize("name", ["layers/dense/vars/0", "crf/vars/1", None])
-def test_a_head_without_an_array_is_refused(name, model_directory, tmp_path):
-    folder = make_head("pos", model_directory, tmp_path)
-    with np.load(folder / "head.npz") as file:
-        arrays = {key: file[key] for key in file.files if name and key != name}
-    np.savez(folder / "head.npz", **arrays)
-    with pytest.raises(ValueError, match="should hold a whole head"):
-        pipeline(folder)
-    (folder / "head.npz").write_bytes(b"")
-    with pytest.raises(ValueError, match="should hold a whole head"):
-        pipeline(folder)
-
-
 @pytest.mark.parametrize(
-    ("kind", "name"),
+    ("name", "damage"),
     [
-        ("pos", "layers/dense/vars/0"),
-        ("sentiment", "integrator/forward_layer/cell/vars/0"),
+        ("head.npz", lambda content: content[:-20]),
+        ("head.npz", lambda content: content[:500] + b"??" + content[502:]),
+        ("head.npz", lambda content: b""),
+        ("head.npz", lambda content: b"junk"),
+        ("head.json", lambda content: b"{}"),
+        ("head.json", lambda content: content[:-20]),
     ],
 )
-def test_a_head_whose_arrays_do_not_fit_is_refused(
-    kind, name, model_directory, tmp_path
-):
-    folder = make_head(kind, model_directory, tmp_path)
-    with np.load(folder / "head.npz") as file:
-        arrays = dict(file)
-    np.savez(folder / "head.npz", **arrays | {name: arrays[name][:-1]})
+def test_damaged_heads_are_refused(name, damage, model_directory, tmp_path):
+    folder = make_head("pos", model_directory, tmp_path)
+    (folder / name).write_bytes(damage((folder / name).read_bytes()))
     with pytest.raises(ValueError, match="should hold a whole head"):
         pipeline(folder)
+
+
+def test_another_language_model_is_refused(head, monkeypatch):
+    monkeypatch.setattr(head_files, "_digest", lambda _: "another")
+    with pytest.raises(ValueError, match="was trained on another"):
+        pipeline(head("pos"))
 
 
 def test_a_pipeline_is_pickled_by_its_name(tagger, head):
