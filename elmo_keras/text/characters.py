@@ -84,16 +84,6 @@ def _byte_ids(tokens, config):
     return tf.where(index > ends, PADDING, ids)
 
 
-def words_cut(tokens: tf.Tensor | list[str], config: ElmoConfig) -> tf.Tensor:
-    """Whether each token is too long and loses its end: bool, shape of `tokens`."""
-    tokens = tf.convert_to_tensor(tokens, tf.string)
-    if config.is_of_tokens:
-        return tf.zeros(tf.shape(tokens), tf.bool)
-    unit = "BYTE" if config.dictionary is None else "UTF8_CHAR"
-    lengths = tf.strings.length(_normalize(tokens, config), unit)
-    return lengths > config.max_characters_per_token - 2
-
-
 def _normalize(tokens, config):
     if config.unicode_normalization is None:
         return tokens

@@ -17,12 +17,12 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.text.word_ids import boundary_tokens
+from elmo_keras.text.word_ids import boundary_tokens, is_cut
 from elmo_keras.util.files import file_stamp
 
 BEGIN, END = 0, 1  # ids of `<S>` and `</S>` in every corpus
 
-_AT_ONCE = 2**20  # ids or words that are processed at a time
+_AT_ONCE = 2**20  # ids that are counted at a time
 _TOKENS, _ENDS, _WORDS = "tokens.int32", "ends.int64", "words.txt"
 _METADATA = "metadata.json"
 
@@ -177,15 +177,8 @@ class TextStatistics:
     def from_corpus(
         cls, corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig
     ) -> "TextStatistics":
-        from elmo_keras.text.characters import words_cut  # by TensorFlow
-
         counts = corpus.counts()
-        cut = np.concatenate(
-            [
-                words_cut(list(corpus.words[first : first + _AT_ONCE]), config).numpy()
-                for first in range(0, len(corpus.words), _AT_ONCE)
-            ]
-        )
+        cut = np.array([is_cut(word, config) for word in corpus.words])
         total = max(1, len(corpus.tokens))
         cut_ids = np.flatnonzero(cut)
         frequent = cut_ids[np.argsort(-counts[cut_ids], kind="stable")][:3]

@@ -22,6 +22,14 @@ def boundary_tokens(config: ElmoConfig) -> tuple[str, str]:
     return DICTIONARY_BOUNDARIES if config.is_of_many_langs else BOUNDARIES
 
 
+def is_cut(word: str, config: ElmoConfig) -> bool:
+    """Whether a word is too long and loses its end."""
+    if config.unicode_normalization is not None:
+        word = _normalize(word.encode(), config).decode()
+    length = len(word.encode() if config.dictionary is None else word)
+    return not config.is_of_tokens and length > config.max_characters_per_token - 2
+
+
 class WordIds:
     """From words to ids, as `text.characters.characters_of_words` makes them, in NumPy."""
 

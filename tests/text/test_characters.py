@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_keras import ElmoConfig
-from elmo_keras.text.characters import character_ids, characters_of_words, words_cut
+from elmo_keras.text.characters import character_ids, characters_of_words
 from elmo_keras.text.token_batches import tokenize
+from elmo_keras.text.word_ids import is_cut
 from tests.support import reference
 
 CONFIG = ElmoConfig.preset("test")
@@ -91,9 +92,9 @@ def test_all_tokens_of_a_ragged_tensor_have_the_ids_of_words():
     np.testing.assert_array_equal(character_ids(lists, CONFIG), ragged)
 
 
-def test_words_cut_are_those_longer_than_the_row():
-    found = words_cut(tf.constant([["1234567", "12345678"], ["", "가나다"]]), CONFIG)
-    np.testing.assert_array_equal(found, [[False, True], [False, True]])
+def test_words_longer_than_the_row_are_cut():
+    words = ["1234567", "12345678", "", "가나다"]
+    assert [is_cut(word, CONFIG) for word in words] == [False, True] * 2
 
 
 def test_tokenize_splits_on_white_space_or_takes_a_tensorflow_text_tokenizer():
