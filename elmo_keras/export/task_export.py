@@ -25,6 +25,7 @@ from elmo_keras.tasks.answer.text_answers import as_utf8, text_answers
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.string_search import StringSearch
+from elmo_keras.text.token_batches import padded
 
 PREDICATE = "predicate"
 # The networks of tasks are padded, unlike the language model: 11 KB for each position
@@ -165,7 +166,7 @@ def answer(model, texts, predicate=None, time=None):
         return answers
     (tokens,) = texts.values()
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
-    answers |= {"tokens": to_dense(tokens), "sequence_len": lengths}
+    answers |= {"tokens": padded(tokens), "sequence_len": lengths}
     time = longest(tokens) if time is None else time
     return {name: fit(x, time) for name, x in answers.items()}
 
@@ -181,7 +182,7 @@ def answer_in_pieces(model, texts, predicate=None):
     @tf.function(input_signature=[tf.TensorSpec((), tf.int64)], autograph=False)
     def piece(first):
         rows = slice(first, tf.minimum(first + at_once, n_rows))
-        inputs = {field: to_dense(tokens[rows]) for field, tokens in texts.items()}
+        inputs = {field: padded(tokens[rows]) for field, tokens in texts.items()}
         if predicate is not None:
             time = tf.shape(inputs["tokens"])[1]
             inputs[PREDICATE] = tf.one_hot(predicate[rows], time, dtype=tf.int32)
@@ -207,13 +208,6 @@ def answer_in_pieces(model, texts, predicate=None):
         parallel_iterations=1,
     )
     return {n: tf.ensure_shape(x.concat(), specs[n].shape) for n, x in arrays.items()}
-
-
-def to_dense(tokens):
-    dense = tokens.to_tensor()
-    missing = tf.maximum(1 - tf.shape(dense)[1], 0)
-    padding = [[0, 0], [0, missing]]
-    return tf.pad(dense, padding, constant_values="")  # pyright: ignore[reportArgumentType]
 
 
 def checked_predicate(predicate, tokens):

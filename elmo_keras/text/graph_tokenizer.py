@@ -32,20 +32,8 @@ class PlacedWords(NamedTuple):
     ends: tf.RaggedTensor
 
 
-def split_words_in_graph(texts: tf.Tensor) -> tf.RaggedTensor:
-    """The tokens that `split_words` gives for each text.
-
-    Args:
-        texts: string tensor `(batch,)`, in UTF-8.
-
-    Returns:
-        Ragged string tensor `(batch, tokens)`.
-    """
-    return placed_words(texts).words
-
-
 def placed_words(texts: tf.Tensor) -> PlacedWords:
-    """As `split_words_in_graph`, with the places of the words."""
+    """The words that `split_words` gives for texts `(batch,)` in UTF-8, with their places."""
     decoded, offsets = tf.strings.unicode_decode_with_offsets(
         tf.strings.join([texts, _SPACES]), "UTF-8"
     )

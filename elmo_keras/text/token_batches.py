@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
-from elmo_keras.text.graph_tokenizer import split_words_in_graph
+from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import encoded, is_table, plain, warn_of_spaces
 
@@ -36,8 +36,7 @@ def tokenize(text: tf.Tensor, tokenizer: Any = "spaces") -> tf.RaggedTensor:
     if not isinstance(tokenizer, str):
         return tokenizer.tokenize(text)
     check_choices(get_args(TokenizerName), tokenizer=tokenizer)
-    split = tf.strings.split if tokenizer == "spaces" else split_words_in_graph
-    return split(text)
+    return tf.strings.split(text) if tokenizer == "spaces" else placed_words(text).words
 
 
 def string_tensor(inputs):
@@ -80,6 +79,13 @@ def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
     rows = [np.array(row, object) for row in lists]
     narrowest = np.full(min_time, b"", object)
     return tf.constant(padded_arrays([*rows, narrowest], b"")[:-1], tf.string)
+
+
+def padded(tokens: tf.RaggedTensor) -> tf.Tensor:
+    """Tokens `(batch, time)`, padded with `""`; time is at least 1."""
+    dense = tokens.to_tensor()
+    missing = tf.maximum(1 - tf.shape(dense)[1], 0)
+    return tf.pad(dense, [[0, 0], [0, missing]], constant_values="")  # pyright: ignore[reportArgumentType]
 
 
 def _encoded(row):

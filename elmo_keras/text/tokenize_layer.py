@@ -1,13 +1,13 @@
 """A Keras layer that splits texts."""
 
+from typing import get_args
+
 import keras
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
-from elmo_keras.text.graph_tokenizer import split_words_in_graph
-from elmo_keras.text.token_batches import string_tensor
-
-_NAMES = "words", "spaces"
+from elmo_keras.config import TokenizerName
+from elmo_keras.text.token_batches import padded, string_tensor, tokenize
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -27,7 +27,7 @@ class Tokenize(keras.layers.Layer):
     """
 
     def __init__(self, tokenizer: str = "words", **kwargs):
-        check_choices(_NAMES, tokenizer=tokenizer)
+        check_choices(get_args(TokenizerName), tokenizer=tokenizer)
         super().__init__(dtype="string", **kwargs)
         self.supports_jit = False  # XLA has no strings
         self.tokenizer = tokenizer
@@ -39,11 +39,7 @@ class Tokenize(keras.layers.Layer):
                 "Texts should be strings `(batch,)` or `(batch, 1)`. Received: "
                 f"{texts.shape}"
             )
-        texts = tf.reshape(texts, [-1])
-        split = split_words_in_graph if self.tokenizer == "words" else tf.strings.split
-        tokens = split(texts).to_tensor()
-        missing = tf.maximum(1 - tf.shape(tokens)[1], 0)
-        return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")  # pyright: ignore[reportArgumentType]
+        return padded(tokenize(tf.reshape(texts, [-1]), self.tokenizer))
 
     def compute_output_spec(self, texts):
         return keras.KerasTensor((texts.shape[0], None), dtype="string")
