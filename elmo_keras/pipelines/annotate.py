@@ -128,8 +128,9 @@ def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
     results = analyze(of_sentences, texts)
     for batch in chunks(results, BYTES_AT_ONCE, lambda pair: len(pair[0].source) + 1):
         texts = [text for text, _ in batch]
-        for one in of_sentences:
-            one.check_script(texts)
+        for one in pipelines:
+            for text in texts:
+                one.check_script(text)
         columns = dict(zip(of_sentences, zip(*(analyses for _, analyses in batch))))
         columns |= {p: p.results(texts) for p in pipelines if p not in columns}
         yield [
@@ -222,7 +223,7 @@ def ask(
     read = read_text(0, context)
     for question in questions:
         print(formats.printable(question))
-        for best in loaded.best(context, question, answers):
+        for best in loaded.best(read, read_text(0, question), answers):
             if not best["text"]:
                 print("  no answer")
                 continue

@@ -31,9 +31,31 @@ CHARACTERS_AT_ONCE = 2**15
 # last sentence, of a text with mentions and of the context of a question.
 MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
+LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
 
-class Pipeline:
+class NamedPipeline:
+    """What pipelines of one text and of two share."""
+
+    def __init__(self, name: str, language: str | None = None):
+        self.name, self.language = name, language
+
+    def __repr__(self) -> str:
+        return f"pipeline({self.name!r})"
+
+    def __reduce__(self):
+        return pipeline, (self.name,)
+
+    def check_script(self, text: Text) -> None:
+        if not script_is(text, self.language):
+            warnings.warn(
+                f"{self.name} reads {LANGUAGES[self.language]}; most letters of a text "
+                "are of another script, so that its result says little.",
+                stacklevel=2,
+            )
+
+
+class Pipeline(NamedPipeline):
     """Answers for texts; `pipeline` makes one.
 
     Args of a call:
@@ -51,15 +73,6 @@ class Pipeline:
 
     type = "texts"  # or "words", "entities", "roles"
 
-    def __init__(self, name: str, language: str | None = None):
-        self.name, self.language = name, language
-
-    def __repr__(self) -> str:
-        return f"pipeline({self.name!r})"
-
-    def __reduce__(self):
-        return pipeline, (self.name,)
-
     def __call__(self, texts: str | Iterable[Sentence]) -> Any:
         values = plain(texts)
         if isinstance(values, (str, bytes)):
@@ -75,28 +88,21 @@ class Pipeline:
     def stream(self, texts: Iterable[Sentence]) -> Iterator[Any]:
         """Yields the result of each text in turn."""
         read = itertools.starmap(read_text, enumerate(texts))
-        for batch in chunks(
-            read, CHARACTERS_AT_ONCE, lambda text: len(text.source) + 1
-        ):
-            yield from self.results(batch)
+        for text, analysis in self.analyses(read):
+            self.check_script(text)
+            yield self.result(text, analysis)
+
+    def analyses(self, texts: Iterable[Text]) -> Iterator[tuple[Text, Any]]:
+        """Yields each text with what is found in it."""
+        for batch in chunks(texts, CHARACTERS_AT_ONCE, lambda t: len(t.source) + 1):
+            yield from zip(batch, self.results(batch))
 
     def results(self, texts: Sequence[Text]) -> list:
         raise NotImplementedError
 
-    def result(self, text: Text, analyses: Any) -> Any:
-        """What a call returns for a text, from what `analyze` or `results` found."""
-        return analyses
-
-    def check_script(self, texts: Sequence[Text]) -> None:
-        if not all(script_is(text, self.language) for text in texts):
-            warnings.warn(
-                f"{self.name} reads {LANGUAGES[self.language]}; most letters of a text "
-                "are of another script, so that its result says little.",
-                stacklevel=2,
-            )
-
-
-LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
+    def result(self, text: Text, analysis: Any) -> Any:
+        """What a call returns for a text, from what is found in it."""
+        return analysis
 
 
 class SentencePipeline(Pipeline):
@@ -104,12 +110,8 @@ class SentencePipeline(Pipeline):
 
     embedder: Embedder | None = None  # of the layers that `analyze` takes
 
-    def stream(self, texts):
-        """Yields the result of each text in turn."""
-        read = itertools.starmap(read_text, enumerate(texts))
-        for text, (analyses,) in analyze([self], read):
-            self.check_script([text])
-            yield self.result(text, analyses)
+    def analyses(self, texts):
+        return ((text, found) for text, (found,) in analyze([self], texts))
 
     def analyze(self, sentences: Sequence[Sequence[str]], layers: Any) -> list:
         """What is found in each sentence."""
@@ -213,7 +215,6 @@ class LabelPipeline(Pipeline):
         self.classifier, self.embedder = classifier, embedder
 
     def results(self, texts):
-        self.check_script(texts)
         sentences = [join(text.sentences) for text in texts]
         longest = MAX_LABELLED
         if any(len(sentence) > longest for sentence in sentences):
@@ -247,7 +248,6 @@ class CoreferencePipeline(Pipeline):
         self.model = model
 
     def results(self, texts):
-        self.check_script(texts)
         return [self._clusters(text) for text in texts]
 
     def _clusters(self, text):
@@ -270,7 +270,7 @@ class CoreferencePipeline(Pipeline):
         return clusters
 
 
-class PairPipeline:
+class PairPipeline(NamedPipeline):
     """Answers for pairs of texts; `pipeline` makes one.
 
     The arguments of a call are the two fields of the model by name, each a `str` or a list
@@ -279,14 +279,8 @@ class PairPipeline:
     """
 
     def __init__(self, name: str, model: Any, language: str | None = None):
-        self.name, self.model, self.language = name, model, language
-        self.fields = tuple(model.text_fields)
-
-    def __repr__(self) -> str:
-        return f"pipeline({self.name!r})"
-
-    def __reduce__(self):
-        return pipeline, (self.name,)
+        super().__init__(name, language)
+        self.model, self.fields = model, tuple(model.text_fields)
 
     def __call__(self, **texts: str | Sequence[str]) -> Any:
         columns = [plain(texts.get(field)) for field in self.fields]
@@ -302,17 +296,19 @@ class PairPipeline:
                 f"{self.name} needs `{'` and `'.join(self.fields)}`, each a str, or "
                 f"lists of str of the same length. Received: {shortened(texts)}"
             )
-        for column in columns:
-            Pipeline.check_script(self, [read_text(i, t) for i, t in enumerate(column)])  # pyright: ignore[reportArgumentType]
-        results = [self.answer(*pair) for pair in zip(*columns)]
+        results = []
+        for i, pair in enumerate(zip(*columns)):
+            read = [read_text(i, text) for text in pair]
+            for text in read:
+                self.check_script(text)
+            results.append(self.answer(*read))
         return results if lists else results[0]
 
-    def answer(self, first: str, second: str) -> dict[str, Any]:
+    def answer(self, first: Text, second: Text) -> dict[str, Any]:
         """The result of a pair, in the order of `fields`."""
         from elmo_keras.pipelines.keras_heads import answers_to
 
-        texts = read_text(0, first), read_text(1, second)
-        tokens = [join(text.sentences) or [""] for text in texts]
+        tokens = [join(text.sentences) or [""] for text in (first, second)]
         (answer,) = answers_to(self.model, [[text] for text in tokens])
         if "label" not in answer:
             return {"score": float(answer["score"])}
@@ -325,10 +321,10 @@ class PairPipeline:
 class AnswerPipeline(PairPipeline):
     """The piece of `context` that answers `question`, or `""` with places of 0 for none."""
 
-    def answer(self, first: str, second: str) -> dict[str, Any]:
+    def answer(self, first: Text, second: Text) -> dict[str, Any]:
         return self.best(first, second)[0]
 
-    def best(self, context: str, question: str, n: int = 1) -> list[dict[str, Any]]:
+    def best(self, context: Text, question: Text, n: int = 1) -> list[dict[str, Any]]:
         """The `n` best answers, of different pieces of the context, the best first.
 
         Their scores are probabilities among the answers of all pieces.
@@ -336,9 +332,8 @@ class AnswerPipeline(PairPipeline):
         from elmo_keras.pipelines.keras_heads import answers_to
         from elmo_keras.tasks.answer.words import OffsetTokens
 
-        question_tokens = join(read_text(0, question).sentences)
-        text = read_text(0, context)
-        sentences = zip(text.sentences, text.spans)
+        question_tokens = join(question.sentences)
+        sentences = zip(context.sentences, context.spans)
         pieces = list(chunks(sentences, MAX_CONTEXT, lambda pair: len(pair[0])))
         results = []
         if question_tokens and pieces:
@@ -353,12 +348,12 @@ class AnswerPipeline(PairPipeline):
                 first, last = answer["span"].tolist()
                 if first < 0:
                     continue
-                begin = piece.begins[first]
-                size = len(piece.answer(context, first, last, self.model.endings))
+                source, begin = str(context.source), piece.begins[first]
+                end = begin + len(piece.answer(source, first, last, self.model.endings))
                 score = float(np.exp(answer["log_score"] - total))
-                results.append(text.at(begin, begin + size, score=score))
+                results.append(context.at(begin, end, score=score))
         results.sort(key=lambda result: -result["score"])
-        return results[:n] or [text.at(0, 0, score=0.0)]
+        return results[:n] or [context.at(0, 0, score=0.0)]
 
 
 def pipeline(model: str | Path) -> Pipeline | PairPipeline:

@@ -145,11 +145,12 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     answer = find(question="Who sleeps?", context=context)
     assert [*answer] == ["text", "score", "start", "end"]
     assert context[answer["start"] : answer["end"]] == answer["text"] != ""
-    three = find.best(context, "Who sleeps?", 3)
+    texts = read_text(0, context), read_text(0, "Who sleeps?")
+    three = find.best(*texts, 3)
     scores = [one["score"] for one in three]
     assert three[0] == answer and scores == sorted(scores, reverse=True)
     assert len({one["start"] for one in three}) == 3
-    assert sum(one["score"] for one in find.best(context, "Who sleeps?", 99)) < 1
+    assert sum(one["score"] for one in find.best(*texts, 99)) < 1
     none = {"text": "", "score": 0.0, "start": 0, "end": 0}
     assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
     assert find(question=["Who sleeps?", "Who?"], context=context)[0] == answer
