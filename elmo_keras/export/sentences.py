@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
+from elmo_keras.text.characters import tensorflow_text
 from elmo_keras.text.token_batches import tokenize
 
 Splitting = Literal["spaces", "words", "whitespace", "unicode_script"]
@@ -113,15 +114,3 @@ def checked(x: tf.Tensor, condition: tf.Tensor, *message) -> tf.Tensor:
     check = tf.debugging.Assert(condition, message, summarize=10)
     with tf.control_dependencies([check]):
         return tf.identity(x)
-
-
-def tensorflow_text():
-    """The module tensorflow-text, or an ImportError that says how to install it."""
-    try:  # optional, and its graphs load only in programs that import it
-        import tensorflow_text
-    except ImportError as error:
-        raise ImportError(
-            "This tokenizer or normalisation needs tensorflow-text: "
-            "pip install 'elmo-keras[text]'."
-        ) from error
-    return tensorflow_text

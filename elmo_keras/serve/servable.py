@@ -11,11 +11,11 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.export.sentences import tensorflow_text
 from elmo_keras.export.version_paths import EXTRA, METADATA, MODEL_NAME, WARM_UP
 from elmo_keras.serve.errors import RequestError, tensorflow_error
 from elmo_keras.serve.optimized_graph import optimized
 from elmo_keras.serve.signature import Arrays, Signature, decode
+from elmo_keras.text.characters import tensorflow_text
 
 DEFAULT_SIGNATURE = "serving_default"
 MAX_WARM_UP_REQUESTS = 1000

@@ -1,17 +1,23 @@
 """From tokens to character ids: one function for training, prediction and serving."""
 
+import functools
+from typing import NamedTuple
+
+import numpy as np
 import tensorflow as tf
 
-from elmo_keras.config import ElmoConfig
-from elmo_keras.text.dictionary_ids import dictionary_ids
+from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.text.string_search import StringSearch
 from elmo_keras.text.token_batches import dense_tokens, string_tensor
 from elmo_keras.text.word_ids import (
     BEGIN_OF_SENTENCE,
     BEGIN_OF_WORD,
     BOUNDARIES,
+    DICTIONARY_BOUNDARIES,
     END_OF_SENTENCE,
     END_OF_WORD,
     PADDING,
+    index_keys,
 )
 
 
@@ -50,17 +56,17 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
     A word becomes begin of word, its UTF-8 bytes, end of word, padding, each the
     published training id plus one, so that no id is 0. The words `<S>` and `</S>` have
-    one character, begin or end of sentence. With a dictionary, see
-    `text.dictionary_ids`.
+    one character, begin or end of sentence. A dictionary gives the ids of words and
+    characters that ELMoForManyLangs makes.
 
-    Reference: bilm-tf, `UnicodeCharsVocabulary`.
+    Reference: bilm-tf, `UnicodeCharsVocabulary`; ELMoForManyLangs, `create_one_batch`.
     """
     words = tf.convert_to_tensor(words, tf.string)
     flat = tf.reshape(words, [-1])
     if config.dictionary is None:
         ids = _byte_ids(flat, config)
     else:
-        ids = dictionary_ids(_normalize(flat, config), config)  # pyright: ignore[reportArgumentType]
+        ids = _dictionary_ids(_normalize(flat, config), config)  # pyright: ignore[reportArgumentType]
     shape = tf.concat([tf.shape(words), [config.ids_per_token]], axis=0)
     return tf.reshape(ids + 1, shape)
 
@@ -87,14 +93,19 @@ def _byte_ids(tokens, config):
 def _normalize(tokens, config):
     if config.unicode_normalization is None:
         return tokens
+    return tensorflow_text().normalize_utf8(tokens, config.unicode_normalization)
+
+
+def tensorflow_text():
+    """The module tensorflow-text, or an ImportError that says how to install it."""
     try:  # optional, and a graph with its operations loads only where it is imported
         import tensorflow_text
     except ImportError as error:
         raise ImportError(
-            f"`unicode_normalization` {config.unicode_normalization!r} needs "
-            "tensorflow-text: pip install 'elmo-keras[text]'."
+            "This tokenizer or normalisation needs tensorflow-text: "
+            "pip install 'elmo-keras[text]'."
         ) from error
-    return tensorflow_text.normalize_utf8(tokens, config.unicode_normalization)
+    return tensorflow_text
 
 
 def _ends(tokens, content, config):
@@ -110,3 +121,58 @@ def _ends(tokens, content, config):
     last_start = tf.reduce_max(indices, axis=1)
     cut = tf.where(last_start >= 0, last_start, limit)
     return tf.where(lengths > limit, cut, lengths)
+
+
+def _dictionary_ids(tokens, config):
+    """The id of the cut word, if the dictionary has words, and those of its characters.
+
+    These are `<eow>`, the characters, `<bow>` (the code that trained the published models
+    swaps the two marks), and `<pad>`. `<bos>` and `<eos>` have one character.
+    """
+    tables = _tables(config.dictionary)
+    length = config.max_characters_per_token - 2
+    if config.word_embedding_dim:
+        words = tokens
+        if not config.is_of_tokens:
+            words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
+        words = tables.word_ids(words)[:, None]
+        if not config.has_characters:
+            return words
+    points = tf.strings.unicode_decode(tokens, "UTF-8")
+    characters = points.to_tensor(0, shape=(None, length))  # (tokens, length)
+    ends = tf.minimum(tf.cast(points.row_lengths(), tf.int32), length)[:, None]
+    others = tf.size(tables.characters) - 1
+    characters = tf.gather(tables.characters, tf.minimum(characters, others))
+    for boundary in DICTIONARY_BOUNDARIES:
+        is_boundary = (tokens == boundary)[:, None]
+        ends = tf.where(is_boundary, 1, ends)
+        characters = tf.where(is_boundary, tables.marks[boundary], characters)
+    index = tf.range(length + 2)[None, :] - 1
+    ids = tf.pad(characters, [[0, 0], [1, 1]])
+    ids = tf.where(index < 0, tables.marks["<eow>"], ids)
+    ids = tf.where(index == ends, tables.marks["<bow>"], ids)
+    ids = tf.where(index > ends, tables.marks["<pad>"], ids)
+    return tf.concat([words, ids], axis=1) if config.word_embedding_dim else ids
+
+
+class _Tables(NamedTuple):
+    marks: dict[str, int]  # mark → id of its character
+    characters: tf.Tensor  # the id of each code point; the last one is for all others
+    word_ids: StringSearch  # words → their ids, that of `<oov>` for other words
+
+
+@functools.lru_cache(maxsize=8)
+def _tables(dictionary: TokenDictionary) -> _Tables:
+    keys = index_keys(dictionary.characters)
+    points = {ord(key): i for key, i in keys.items() if len(key) == 1}
+    characters = np.full(max(points, default=0) + 2, keys.get("<oov>", 0), np.int32)
+    characters[list(points)] = list(points.values())
+    words = index_keys(dictionary.words)
+    with tf.init_scope():  # graphs share the tensors instead of holding copies
+        return _Tables(
+            marks={key: i for key, i in keys.items() if len(key) > 1},
+            characters=tf.constant(characters),
+            word_ids=StringSearch(
+                words, words.values(), words.get(dictionary.unknown, 0)
+            ),
+        )
