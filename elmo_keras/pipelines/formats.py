@@ -1,14 +1,16 @@
 """Annotated texts as CoNLL-U, JSON lines, HTML, and for terminals."""
 
+import collections
 import html
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from elmo_keras.pipelines.pipeline import Pipeline
-from elmo_keras.pipelines.texts import Labelled, Text
+from elmo_keras.pipelines.texts import Text
+from elmo_keras.tasks.tag.entities import bio_tags
 
 COLORS = (
     "#7aecec #feca74 #ff9561 #aa9cfc #c887fb #9cc9cc #bfeeb7 #e4e7d2 #ffeb80 #f0a1a8"
@@ -60,11 +62,8 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
     return "".join(lines)
 
 
-def _bio(parts: Iterable[Labelled], n_tokens: int) -> list[str]:
-    tags = ["O"] * n_tokens
-    for label, first, end, _ in parts:
-        tags[first:end] = [f"B-{label}"] + [f"I-{label}"] * (end - first - 1)
-    return tags
+def _bio(parts, n_tokens):
+    return bio_tags(((p.first, p.end, p.label) for p in parts), n_tokens)
 
 
 def html_paragraph(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
@@ -139,10 +138,9 @@ def printable(text: str) -> str:
 
 def table(results: list[dict[str, Any]]) -> str:
     """The entities of all texts with their labels, the most frequent first."""
-    counts: dict[tuple[str, str], int] = {}
-    for result in results:
-        key = printable(result["text"]), result["label"]
-        counts[key] = counts.get(key, 0) + 1
+    counts = collections.Counter(
+        (printable(result["text"]), result["label"]) for result in results
+    )
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "".join(f"{n:6}  {label:8}  {name}\n" for (name, label), n in rows)
 

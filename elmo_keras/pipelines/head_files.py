@@ -152,15 +152,13 @@ def _check_language_model(variables, language_model, model):
     """Refuses a language model whose weights are not those in the file of a task's model."""
     from elmo_keras.elmo import Elmo
 
-    elmo = Elmo.from_pretrained(language_model)
-    bilm_variables = {name: v for name, v in variables.items() if _BILM in name}
-    shapes = sorted(tuple(v.shape) for v in bilm_variables.values())
-    biases = [v[...] for v in bilm_variables.values() if len(v.shape) == 1]
-    expected = {w.numpy().tobytes() for w in elmo.bilm.weights if len(w.shape) == 1}
-    if (
-        shapes != sorted(tuple(w.shape) for w in elmo.bilm.weights)
-        or {np.asarray(b, np.float32).tobytes() for b in biases} != expected
-    ):
+    biases = {
+        np.asarray(variable[...], np.float32).tobytes()
+        for name, variable in variables.items()
+        if _BILM in name and len(variable.shape) == 1
+    }
+    weights = Elmo.from_pretrained(language_model).bilm.weights
+    if biases != {w.numpy().tobytes() for w in weights if len(w.shape) == 1}:
         raise ValueError(f"{model} was trained on another model than {language_model}.")
 
 

@@ -98,7 +98,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             Coreference(
                 **settings(
                     "en-coref",
-                    Path(f"{coref}.train.conll"),
+                    Path(f"{coref}.train.conll.gz"),
                     data / "en_coref_litbank/dev.conll",
                     no_singletons=True,
                     epochs=30,
@@ -171,12 +171,9 @@ def joined_types(tags: Sequence[str]) -> list[str]:
 
 def join_documents(data: Path, work: Path) -> None:
     """Writes one file of the documents of both sets of coreference."""
-    import gzip
-
     names = "en_coref_litbank", "en_coref_gum"
     parts = [(data / name / "train.conll.gz").read_bytes() for name in names]
-    content = b"".join(gzip.decompress(part).rstrip() + b"\n" for part in parts)
-    (work / "en-coref.train.conll").write_bytes(content)
+    (work / "en-coref.train.conll.gz").write_bytes(b"".join(parts))
 
 
 def make(
@@ -235,26 +232,26 @@ def _score_rows(folder: Path, task: Task) -> list[tuple[str, ...]]:
         predicates = [example["predicate"].index(1) for example in examples]
     answers = loaded.tagger.tag(sentences, layers, predicates)
     n_expected, n_predicted = collections.Counter(), collections.Counter()
-    right, mistakes = collections.Counter(), collections.Counter()
+    pairs = collections.Counter()  # of labels of the same tokens
+    split = enumerate if loaded.type == "words" else entities
     for example, answer in zip(examples, answers):
-        if loaded.type == "words":
-            expected = dict(enumerate(example["tags"]))
-            predicted = dict(enumerate(answer.tags))
-        else:
-            expected = {span[:2]: span[2] for span in entities(example["tags"])}
-            predicted = {(s.first, s.end): s.label for s in answer.spans}
+        expected, predicted = (
+            {part[:-1]: part[-1] for part in split(tags)}
+            for tags in (example["tags"], answer.tags)
+        )
         n_expected.update(expected.values())
         n_predicted.update(predicted.values())
-        for key in {*expected, *predicted}:
-            pair = expected.get(key, "none"), predicted.get(key, "none")
-            (right if pair[0] == pair[1] else mistakes)[pair] += 1
+        pairs.update(
+            (expected.get(key, "none"), predicted.get(key, "none"))
+            for key in {*expected, *predicted}
+        )
     rows = []
     for label, count in n_expected.most_common():
-        scores = span_scores(right[label, label], count, n_predicted[label])
+        scores = span_scores(pairs[label, label], count, n_predicted[label])
         cells = [f"{100 * scores[key]:.1f}" for key in ("F1", "precision", "recall")]
         rows.append((label, *cells, f"{count:,}"))
-    worst = [f"{a} → {b} ({n})" for (a, b), n in mistakes.most_common(CONFUSIONS)]
-    return [*rows, tuple(worst)]
+    mistakes = [f"{a} → {b} ({n})" for (a, b), n in pairs.most_common() if a != b]
+    return [*rows, tuple(mistakes[:CONFUSIONS])]
 
 
 def _card(name, recipe, scores, rows, folder) -> str:

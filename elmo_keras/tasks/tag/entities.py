@@ -39,10 +39,15 @@ def to_bio(tags: Sequence[str]) -> list[str]:
     for tag in tags:
         if not TAG.fullmatch(tag):
             raise ValueError(f"a tag should be O, or B-TYPE or I-TYPE, not {tag!r}")
-    bio = [OUTSIDE] * len(tags)
-    for begin, end, type_ in entities(tags):
-        bio[begin:end] = [f"B-{type_}"] + [f"I-{type_}"] * (end - begin - 1)
-    return bio
+    return bio_tags(entities(tags), len(tags))
+
+
+def bio_tags(spans: Iterable[tuple[int, int, str]], n_tokens: int) -> list[str]:
+    """The tags of spans as `entities` gives them."""
+    tags = [OUTSIDE] * n_tokens
+    for begin, end, type_ in spans:
+        tags[begin:end] = [f"B-{type_}"] + [f"I-{type_}"] * (end - begin - 1)
+    return tags
 
 
 def has_bare_types(tags: Iterable[str]) -> bool:
