@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from elmo_keras.text.sentence_splitter import sentence_spans
+from elmo_keras.text.sentence_splitter import sentence_words
 from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
-from elmo_keras.text.tokenizers import Span, word_spans
+from elmo_keras.text.tokenizers import Span
 
 
 class Labelled(NamedTuple):
@@ -51,14 +51,8 @@ def read_text(index: int, value: Sentence) -> Text:
             return read_text(index, value.decode())
         token_spans = [(i, i + 1) for i in range(len(tokens))]
         return Text(tokens, [tokens] if tokens else [], [token_spans] if tokens else [])
-    sentences, spans = [], []
-    for begin, end in sentence_spans(value):
-        sentence = value[begin:end]
-        token_spans = word_spans(sentence)
-        if token_spans:
-            sentences.append([sentence[a:b] for a, b in token_spans])
-            spans.append([(begin + a, begin + b) for a, b in token_spans])
-    return Text(value, sentences, spans)
+    spans = list(sentence_words(value))
+    return Text(value, [[value[a:b] for a, b in row] for row in spans], spans)
 
 
 def script_is(text: Text, language: str | None) -> bool:

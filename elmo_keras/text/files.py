@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from elmo_keras.text.sentence_splitter import sentence_spans
-from elmo_keras.text.tokenizers import split_words
+from elmo_keras.text.sentence_splitter import sentence_words
 
 # A longer line is not a sentence; it is refused before it fills the memory.
 LONGEST_LINE = 2**20
@@ -114,5 +113,4 @@ def unzipped(file: BinaryIO) -> BinaryIO:
 
 
 def _sentences(paragraph):
-    spans = sentence_spans(paragraph)
-    return (split_words(paragraph[begin:end]) for begin, end in spans)
+    return ([paragraph[a:b] for a, b in row] for row in sentence_words(paragraph))

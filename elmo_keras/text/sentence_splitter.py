@@ -1,8 +1,9 @@
 """Sentences of running text, by a rule."""
 
 import re
+from collections.abc import Iterator
 
-from elmo_keras.text.tokenizers import Span
+from elmo_keras.text.tokenizers import Span, word_spans
 
 LONGEST = 4000  # characters; a longer sentence is cut at a space, or anywhere
 _ABBREVIATIONS = (
@@ -41,6 +42,13 @@ def sentence_spans(text: str) -> list[Span]:
         spans += _pieces(text, begin, match.end())
         begin = match.end()
     return [*spans, *_pieces(text, begin, len(text))]
+
+
+def sentence_words(text: str) -> Iterator[list[Span]]:
+    """Where the words of each sentence begin and end in a text, as `split_words` splits it."""
+    for begin, end in sentence_spans(text):
+        if spans := word_spans(text[begin:end]):
+            yield [(begin + first, begin + last) for first, last in spans]
 
 
 def _is_abbreviation(text, dot):
