@@ -123,13 +123,10 @@ def received(inputs, declared: str = "(None,)") -> str:
 
     `declared` is the shape that `keras.Input` should have got for strings.
     """
-    kind, rank = kind_and_rank(inputs)
-    if rank is None and not hasattr(inputs, "dtype"):
+    if not hasattr(inputs, "dtype"):
         return f"an object of type {type(inputs).__name__}"
     text = f"{tf.as_dtype(inputs.dtype).name} of shape {inputs.shape}"
-    if kind == "string" and rank == 1:
-        text += ", not split into tokens"
-    if kind == "float":
+    if kind_and_rank(inputs)[0] == "float":
         text += ". A Keras model for strings should begin with "
         text += f'keras.Input({declared}, dtype="string"), also a Sequential one'
     return text
