@@ -18,7 +18,7 @@ from elmo_keras.training.streams import Streams
 
 FLOAT = 4  # bytes
 # Variables of an optimizer for each weight.
-SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "rmsprop": 1, "sgd": 0}
+SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "muon": 2, "rmsprop": 1, "sgd": 0}
 PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built
 EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix product
 

@@ -1,5 +1,7 @@
 """The optimizers of training, and an Adagrad that updates only rows with a gradient."""
 
+import re
+
 import keras
 import tensorflow as tf
 
@@ -40,10 +42,56 @@ class RowAdagrad(keras.optimizers.Adagrad):
             tf.raw_ops.ResourceApplyAdagradV2(grad=gradient, **arguments)
 
 
+@keras.saving.register_keras_serializable("elmo_keras")
+class Muon(keras.optimizers.Muon):
+    """Muon for the kernels of the LSTM and the projection of tokens, Adam for the rest.
+
+    Keras' Muon multiplies the whole matrix in every iteration of Newton and Schulz,
+    this one only its Gram matrix. Without weight decay. The highway layers, whose
+    matrices are square, would take longer than the rest of a training step.
+
+    Reference: Jordan et al. 2024; Liu et al. 2025 for the size of an update.
+    """
+
+    def __init__(
+        self, learning_rate=0.001, weight_decay=None, adam_weight_decay=None, **kwargs
+    ):
+        super().__init__(
+            learning_rate,
+            weight_decay=weight_decay,
+            adam_weight_decay=adam_weight_decay,
+            **kwargs,
+        )
+
+    def _should_use_adamw(self, variable):
+        return not re.search(r"\blstm/.*kernel$|\bprojection/kernel$", variable.path)
+
+    def update_step(self, gradient, variable, learning_rate):
+        gradient = tf.convert_to_tensor(gradient)
+        super().update_step(gradient, variable, learning_rate)
+
+    def lr_adjust(self, x):
+        return x * (max(x.shape[-2:]) ** 0.5 * self.rms_rate)
+
+    def zeropower_via_newtonschulz5(self, x, steps):
+        matrix = tf.reshape(x, x.shape[-2:])  # of (1, 1, units, n) in the LSTM
+        matrix /= tf.norm(matrix) + 1e-7
+        wide = matrix.shape[0] <= matrix.shape[1]
+        gram = tf.matmul(matrix, matrix, transpose_a=not wide, transpose_b=wide)
+        product = identity = tf.eye(gram.shape[0], dtype=gram.dtype)
+        for _ in range(steps):
+            factor = self.muon_a * identity + self.muon_b * gram
+            factor += self.muon_c * gram @ gram
+            product = factor @ product
+            gram = factor @ gram @ factor
+        return tf.reshape(product @ matrix if wide else matrix @ product, x.shape)
+
+
 OPTIMIZERS = {
     "adagrad": RowAdagrad,
     "adam": keras.optimizers.Adam,
     "lion": keras.optimizers.Lion,
+    "muon": Muon,
     "rmsprop": keras.optimizers.RMSprop,
     "sgd": keras.optimizers.SGD,
 }

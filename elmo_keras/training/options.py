@@ -107,7 +107,7 @@ class RunSettings:
     full_softmax: bool = False
     dropout: Rate = 0.1
     clip_norm: Positive = 10.0
-    optimizer: Literal["adagrad", "adam", "lion", "rmsprop", "sgd"] = "adagrad"
+    optimizer: Literal["adagrad", "adam", "lion", "muon", "rmsprop", "sgd"] = "adagrad"
     learning_rate: Positive | None = None
     schedule: Literal["constant", "cosine", "linear"] = "constant"
     dtype: Literal["float32", "mixed_bfloat16"] = "float32"

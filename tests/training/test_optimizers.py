@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.training.optimizers import OPTIMIZERS, RowAdagrad, make_optimizer
+from elmo_keras.training.optimizers import OPTIMIZERS, Muon, RowAdagrad, make_optimizer
 
 RATE, ROWS = 0.3, [5, 0, 2]
+NO_DECAY = {"weight_decay": None, "adam_weight_decay": None}
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(7, 3)).astype("float32")
 GRADIENTS = RNG.normal(size=(4, 3, 3)).astype("float32")  # steps, rows, dim
@@ -52,6 +53,25 @@ def test_adagrad_by_rows_is_adagrad_on_these_rows(epsilon):
     accumulator = sparse.variables[-1].numpy()
     assert after[others].tobytes() == TABLE[others].tobytes()
     assert (accumulator[others] == 1.5).all() and (accumulator[ROWS] > 1.5).all()
+
+
+@pytest.mark.parametrize("shape", [(4, 9), (9, 4), (1, 1, 4, 9)])
+def test_muon_updates_a_kernel_as_keras_muon_does(shape):
+    values = RNG.normal(size=(4, *shape)).astype("float32")
+    results = []
+    for optimizer in (Muon(0.1), keras.optimizers.Muon(0.1, **NO_DECAY)):
+        with keras.name_scope("projection"):
+            ours = isinstance(optimizer, Muon)
+            ones = np.ones(shape if ours else shape[-2:], "float32")
+            kernel = keras.Variable(ones, name="kernel")
+            other = keras.Variable(tf.ones(3), name="bias")
+        optimizer.build([kernel, other])
+        for gradient in values:
+            gradient = np.reshape(gradient, kernel.shape)
+            optimizer.apply([tf.constant(gradient), tf.ones(3)], [kernel, other])
+        results.append([*kernel.numpy().flatten(), *other.numpy()])
+    np.testing.assert_allclose(*results, atol=1e-5)
+    assert max(results[0][-3:]) < 0.61  # Adam's steps have the size of the rate
 
 
 def test_a_config_round_trip_keeps_everything():
