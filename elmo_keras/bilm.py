@@ -10,8 +10,7 @@ from keras import ops
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
-from elmo_keras.layers.character_cnn import CharacterCNN
-from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
+from elmo_keras.layers.character_cnn import N_CHARACTERS, CharacterCNN
 from elmo_keras.layers.flat_sentences import inner_tokens, with_boundaries
 from elmo_keras.layers.loops import HOST
 from elmo_keras.layers.word_softmax import WordSoftmax
@@ -76,7 +75,20 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.dropout = dropout
         self.return_state = return_state
-        self.token_representation = _token_representation(config, self.dtype_policy)
+        dictionary = config.dictionary
+        self.token_representation = CharacterCNN(
+            config.filters,
+            config.projection_dim,
+            config.char_embedding_dim,
+            n_highway=config.n_highway,
+            activation=config.activation,
+            has_projection=config.has_projection,
+            n_characters=dictionary.n_characters if dictionary else N_CHARACTERS,
+            n_words=dictionary.n_words if dictionary else 0,
+            word_dim=config.word_embedding_dim,
+            name="token_representation",
+            dtype=self.dtype_policy,
+        )
         self.lstm = BidirectionalLSTM(
             config.n_layers,
             config.units,
@@ -213,27 +225,6 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             "dropout": self.dropout,
             "return_state": self.return_state,
         }
-
-
-def _token_representation(config, dtype):
-    arguments = {
-        "filters": config.filters,
-        "projection_dim": config.projection_dim,
-        "embedding_dim": config.char_embedding_dim,
-        "n_highway": config.n_highway,
-        "activation": config.activation,
-        "name": "token_representation",
-        "dtype": dtype,
-    }
-    if config.dictionary is None:
-        return CharacterCNN(**arguments)
-    return DictionaryCharacterCNN(
-        **arguments,
-        n_characters=config.dictionary.n_characters,
-        n_words=config.dictionary.n_words,
-        word_dim=config.word_embedding_dim,
-        has_projection=config.has_projection,
-    )
 
 
 def check_process() -> None:

@@ -10,7 +10,6 @@ if keras.backend.backend() != "tensorflow":
 
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM, StackedLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
-from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.pooling import MaxPooling, MeanPooling
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
@@ -20,7 +19,6 @@ from elmo_keras.layers.word_softmax import WordSoftmax
 __all__ = [
     "BidirectionalLSTM",
     "CharacterCNN",
-    "DictionaryCharacterCNN",
     "Highway",
     "MaxPooling",
     "MeanPooling",

@@ -24,26 +24,37 @@ class CharacterCNN(keras.layers.Layer):
     """The token representation x of ELMo.
 
     Character embedding, n-gram convolutions, max over positions, activation,
-    concatenation, highway layers, projection.
+    concatenation, highway layers, projection. Beside the vectors of its characters a
+    word of ELMoForManyLangs has one of its own:
+
+        x = [word; highways(activation(max over positions of the n-grams))] W + b
+
+    Either part may be missing: x = word W + b in a model of words only, and x = word in
+    a language model of tokens of bilm-tf.
 
     Args:
-        filters: `(width, count)` of each group of n-gram filters.
+        filters: `(width, count)` of each group of n-gram filters, none without
+            characters.
         projection_dim: size of the output. If it equals the number of filters,
             there is no projection, as in bilm-tf.
         embedding_dim: size of a character's vector.
         n_highway: number of highway layers.
         activation: `"relu"` or `"tanh"`.
         has_projection: None for the rule above.
+        n_characters, n_words: numbers of different ids of characters and of words; 0
+            for vectors without them.
+        word_dim: size of a word's own vector.
 
     Call arguments:
-        inputs: integer tensor `(..., characters)` of character ids as
-            `elmo_keras.character_ids` returns them: 0 is a masked position, whose
-            vector is 0; any other id is the published training id plus one.
+        inputs: integer tensor `(..., ids)` as `elmo_keras.character_ids` returns it:
+            the id of the word, if `n_words`, and then those of its characters, if
+            `n_characters`. 0 is a masked position, whose characters' vectors are 0; any
+            other id is that of the published training, or of the dictionary, plus one.
         training: in training the activations of all words are kept for the
             gradient, see `ngram_maxima`.
 
     Output: float tensor `(..., projection_dim)`. The mask `(...)` is true for
-    words with any character id above 0.
+    words with any id above 0.
 
     Words are computed independently, so pass each distinct word once. Windows
     after the longest word hold padding only and are left out, which does not
@@ -55,11 +66,9 @@ class CharacterCNN(keras.layers.Layer):
     >>> cnn(keras.ops.ones((2, 3, 10), "int32")).shape
     TensorShape([2, 3, 6])
 
-    Reference: Kim et al. 2016; Jozefowicz et al. 2016; Peters et al. 2018, 3.4.
+    Reference: Kim et al. 2016; Jozefowicz et al. 2016; Peters et al. 2018, 3.4; Che et
+    al. 2018, "Towards Better UD Parsing", section 2.1.
     """
-
-    n_characters = N_CHARACTERS
-    n_words = word_dim = 0  # only `DictionaryCharacterCNN` has words of its own
 
     def __init__(
         self,
@@ -70,6 +79,9 @@ class CharacterCNN(keras.layers.Layer):
         n_highway: int = 1,
         activation: str = "relu",
         has_projection: bool | None = None,
+        n_characters: int = N_CHARACTERS,
+        n_words: int = 0,
+        word_dim: int = 0,
         **kwargs,
     ):
         check_choices(("relu", "tanh"), activation=activation)
@@ -79,14 +91,27 @@ class CharacterCNN(keras.layers.Layer):
         self.filters = tuple((width, count) for width, count in filters)
         for width, count in self.filters:
             check_counts(width=width, count=count)
+        if bool(n_words) != bool(word_dim):
+            raise ValueError(
+                "`n_words` and `word_dim` should both be 0, or both above 0. "
+                f"Received: {n_words} and {word_dim}"
+            )
+        if bool(n_characters) != bool(self.filters) or not (n_characters or n_words):
+            raise ValueError(
+                "`n_characters` and `filters` should both be given, or neither where "
+                f"there are `n_words`. Received: {n_characters} and {self.filters}"
+            )
         super().__init__(**kwargs)
         self.projection_dim = projection_dim
         self.embedding_dim = embedding_dim
         self.n_highway = n_highway
         self.activation = activation
+        self.n_characters = n_characters
+        self.n_words = n_words
+        self.word_dim = word_dim
         self.highways = [
             Highway(name=f"highway_{i}", dtype=self.dtype_policy)
-            for i in range(n_highway)
+            for i in range(n_highway if self.filters else 0)
         ]
         self.projection = None
         self.has_projection = has_projection
@@ -109,9 +134,10 @@ class CharacterCNN(keras.layers.Layer):
     def build(self, input_shape):
         dim = self.embedding_dim
         uniform = initial(keras.initializers.RandomUniform(-1.0, 1.0))
-        self.embeddings = self.add_weight(
-            (self.n_characters, dim), uniform, name="embeddings"
-        )
+        if self.n_characters:
+            self.embeddings = self.add_weight(
+                (self.n_characters, dim), uniform, name="embeddings"
+            )
 
         def kernel(i, width, count):
             # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
@@ -131,9 +157,19 @@ class CharacterCNN(keras.layers.Layer):
             highway.build((None, self.n_filters))
         if self.projection is not None:
             self.projection.build((None, self.word_dim + self.n_filters))
+        if self.n_words:
+            values = keras.initializers.RandomUniform(-1.0, 1.0)
+            if self.projection is None:  # TensorFlow's default, which bilm-tf takes
+                values = keras.initializers.GlorotUniform()
+            self.word_embeddings = self.add_weight(
+                (self.n_words, self.word_dim), initial(values), name="word_embeddings"
+            )
 
     def call(self, inputs, training=False):
         ids = tf.cast(tf.convert_to_tensor(inputs), tf.int32)
+        if not self.n_characters:
+            x = self._word_vectors(ids)
+            return x if self.projection is None else self.projection(x)
         leading = tf.shape(ids)[:-1]
         words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
         # In pieces, each takes as long as its longest word does.
@@ -150,6 +186,12 @@ class CharacterCNN(keras.layers.Layer):
 
     def _characters(self, words):
         return words[:, 1:] if self.n_words else words
+
+    def _word_vectors(self, words):
+        """The vectors of words of the dictionary; arbitrary at a masked position."""
+        ids = tf.maximum(tf.cast(words[..., 0], tf.int64) - 1, 0)
+        table = tf.convert_to_tensor(self.word_embeddings)
+        return tf.cast(tf.gather(table, ids), self.compute_dtype)
 
     def _compute(self, variable):
         return tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
@@ -224,6 +266,9 @@ class CharacterCNN(keras.layers.Layer):
             "n_highway": self.n_highway,
             "activation": self.activation,
             "has_projection": self.has_projection,
+            "n_characters": self.n_characters,
+            "n_words": self.n_words,
+            "word_dim": self.word_dim,
         }
 
 

@@ -54,12 +54,12 @@ ROWS = {
         partial(layers.CharacterCNN, GROUPS, 7, 3, n_highway=0),
         IDS,
     ),
-    "DictionaryCharacterCNN": (
-        partial(layers.DictionaryCharacterCNN, GROUPS, 4, 3, **OF_WORDS),
+    "CharacterCNN_of_words_and_characters": (
+        partial(layers.CharacterCNN, GROUPS, 4, 3, **OF_WORDS),
         NUMBERS,
     ),
-    "DictionaryCharacterCNN_without_words": (
-        partial(layers.DictionaryCharacterCNN, GROUPS, 7, 3, **OF_DICTIONARY),
+    "CharacterCNN_of_a_dictionary": (
+        partial(layers.CharacterCNN, GROUPS, 7, 3, **OF_DICTIONARY),
         NUMBERS[..., 1:],
     ),
     "ProjectedLSTM": (partial(layers.ProjectedLSTM, 7, 5), FEATURES),

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from elmo_keras import character_ids
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers import CharacterCNN, DictionaryCharacterCNN, ngram_maxima
+from elmo_keras.layers import CharacterCNN, ngram_maxima
 from tests.support.models import randomize, with_gradients
 
 FILTERS = ((1, 3), (2, 4), (4, 5))
@@ -35,7 +35,7 @@ def test_vectors_and_gradients_do_not_depend_on_training(words_at_once, kind):
     ids = ids_of(WORDS)
     if kind == "dictionary":
         of_words = {"n_characters": 262, "n_words": 4, "word_dim": 3}
-        cnn = DictionaryCharacterCNN(FILTERS, 6, embedding_dim=5, **of_words)
+        cnn = CharacterCNN(FILTERS, 6, embedding_dim=5, **of_words)
         ids = tf.concat([tf.range(len(ids))[:, None] % 5, ids], axis=1)
     else:
         cnn = CharacterCNN(FILTERS, 6, embedding_dim=5, activation=kind)
