@@ -161,7 +161,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         first = x if keep_boundaries else tf.gather(x, wanted)
         # Created first: a graph adds the layers up in the order of their creation.
         first = tf.concat([first, first], axis=-1)
-        hidden = self.lstm.call_sentences(
+        hidden, _ = self.lstm.call_sentences(
             x, lengths + 2, wanted=wanted, training=training
         )
         return [first, *hidden]

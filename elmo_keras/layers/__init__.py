@@ -8,7 +8,7 @@ if keras.backend.backend() != "tensorflow":
         f"{keras.backend.backend()!r}; set KERAS_BACKEND=tensorflow."
     )
 
-from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM, StackedLSTM
+from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.pooling import MaxPooling, MeanPooling
@@ -24,6 +24,5 @@ __all__ = [
     "MeanPooling",
     "ProjectedLSTM",
     "ScalarMix",
-    "StackedLSTM",
     "WordSoftmax",
 ]

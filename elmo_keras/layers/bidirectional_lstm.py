@@ -4,89 +4,25 @@ import functools
 
 import keras
 import tensorflow as tf
-from keras import ops
 
 from elmo_keras.argument_checks import check_counts, check_numbers
-from elmo_keras.layers.packing import over_real_tokens, pack_sentences
+from elmo_keras.layers.flat_sentences import padded, real_tokens
+from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 
 
-@keras.saving.register_keras_serializable("elmo_keras")
 class StackedLSTM(keras.layers.Layer):
-    """`ProjectedLSTM` layers in one direction; the outputs of all are returned.
+    """`ProjectedLSTM` layers in one direction; the outputs and states of all are returned."""
 
-    With skip connections a layer's input is added to its output, from the second
-    layer on; the state holds the output without the input.
-
-    Args:
-        n_layers: number of layers.
-        units, projection_dim, cell_clip, proj_clip: as in `ProjectedLSTM`.
-        forget_bias, reverse, return_state: as in `ProjectedLSTM`.
-        use_skip_connections: whether the layers have skip connections.
-        dropout: rate of the dropout on the input of each layer and on the
-            output of the last one.
-
-    Call arguments:
-        initial_state: a pair `(output, cell)` for each layer; zeros if None.
-        inputs, mask, training: as in `ProjectedLSTM`.
-
-    Output: a list of `n_layers` tensors `(batch, time, projection_dim)`, 0
-    where the mask is false; with `return_state` a pair of this list and the state,
-    a list with a pair `(output, cell)` for each layer.
-
-    Example:
-
-    >>> lstm = StackedLSTM(n_layers=2, units=8, projection_dim=3)
-    >>> [x.shape for x in lstm(keras.ops.ones((2, 5, 3)))]
-    [TensorShape([2, 5, 3]), TensorShape([2, 5, 3])]
-
-    Reference: Peters et al. 2018, sections 3.1 and 3.4.
-    """
-
-    def __init__(
-        self,
-        n_layers: int,
-        units: int,
-        projection_dim: int | None,
-        *,
-        cell_clip: float | None = 3.0,
-        proj_clip: float | None = 3.0,
-        forget_bias: float = 1.0,
-        use_skip_connections: bool = True,
-        dropout: float = 0.0,
-        reverse: bool = False,
-        return_state: bool = False,
-        **kwargs,
-    ):
-        check_counts(1, 100, n_layers=n_layers)
-        check_numbers(0, 1, dropout=dropout)
+    def __init__(self, lstms, *, use_skip_connections, dropout, reverse, **kwargs):
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
-        self.supports_masking = True
-        self.n_layers = n_layers
-        self.units = units
-        self.projection_dim = projection_dim
-        self.cell_clip = cell_clip
-        self.proj_clip = proj_clip
-        self.forget_bias = forget_bias
+        self.lstms = lstms
         self.use_skip_connections = use_skip_connections
         self.dropout = dropout
         self.reverse = reverse
-        self.return_state = return_state
-        self.lstms = [
-            ProjectedLSTM(
-                units,
-                projection_dim,
-                cell_clip=cell_clip,
-                proj_clip=proj_clip,
-                forget_bias=forget_bias,
-                name=f"lstm_{i}",
-                dtype=self.dtype_policy,
-            )
-            for i in range(n_layers)
-        ]
         self.dropouts = [
             keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
-            for i in range(n_layers + 1)
+            for i in range(len(lstms) + 1)
         ]
 
     def build(self, input_shape):
@@ -94,18 +30,6 @@ class StackedLSTM(keras.layers.Layer):
         for lstm in self.lstms:
             lstm.build((None, None, dim))
             dim = lstm.output_dim
-
-    def call(self, inputs, mask=None, initial_state=None, training=False):
-        if initial_state is None:
-            initial_state = self.zero_state(tf.shape(inputs)[0])
-        outputs, state = over_real_tokens(
-            functools.partial(self.call_packed, training=training),
-            inputs,
-            mask,
-            state=list(initial_state),
-            reverse=self.reverse,
-        )
-        return (outputs, state) if self.return_state else outputs
 
     def call_packed(self, x, sizes, state, *, training=False, seed=None):
         """Outputs and states of packed tokens; `seed` determines the dropout."""
@@ -131,59 +55,41 @@ class StackedLSTM(keras.layers.Layer):
             x = x + y if self.use_skip_connections and i > 0 else y
             outputs.append(x)
             last.append(state)
-        outputs[-1] = self._drop(x, self.n_layers, training, seed)
+        outputs[-1] = self._drop(x, len(self.lstms), training, seed)
         return outputs, last
 
     def _drop(self, x, index: int, training, seed):
         if seed is None or not training:
             return self.dropouts[index](x, training=training)
         # With `fold_in` a GPU would compute the seed, and the host would wait.
-        seed = seed * [1, self.n_layers + 1] + [0, index]
+        seed = seed * [1, len(self.dropouts)] + [0, index]
         return tf.nn.experimental.stateless_dropout(x, self.dropout, seed)
 
     def zero_state(self, batch_size):
         """A pair `(output, cell)` of zeros for each layer."""
         return [lstm.zero_state(batch_size) for lstm in self.lstms]
 
-    def compute_mask(self, inputs, mask=None):
-        return [mask] * self.n_layers
-
-    def compute_output_shape(self, input_shape):
-        batch = input_shape[0]
-        dim = self.lstms[0].output_dim
-        outputs = [(*input_shape[:2], dim)] * self.n_layers
-        state = [((batch, dim), (batch, self.units))] * self.n_layers
-        return (outputs, state) if self.return_state else outputs
-
-    def get_config(self):
-        return super().get_config() | {
-            "n_layers": self.n_layers,
-            "units": self.units,
-            "projection_dim": self.projection_dim,
-            "cell_clip": self.cell_clip,
-            "proj_clip": self.proj_clip,
-            "forget_bias": self.forget_bias,
-            "use_skip_connections": self.use_skip_connections,
-            "dropout": self.dropout,
-            "reverse": self.reverse,
-            "return_state": self.return_state,
-        }
-
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class BidirectionalLSTM(keras.layers.Layer):
-    """A forward and a backward `StackedLSTM`, concatenated layer by layer.
+    """A forward and a backward LSTM of several layers, concatenated layer by layer.
 
     Each direction runs on its own: no layer sees the other direction. The backward
-    LSTM reads each row from its own last real token to its first.
+    LSTM reads each row from its own last real token to its first. With skip connections
+    a layer's input is added to its output, from the second layer on; the state holds the
+    output without the input.
 
     Args:
-        n_layers, units, projection_dim, cell_clip, proj_clip: as in `StackedLSTM`.
-        forget_bias, use_skip_connections, dropout, return_state: as in `StackedLSTM`.
+        n_layers: number of layers.
+        units, projection_dim, cell_clip, proj_clip: as in `ProjectedLSTM`.
+        forget_bias, return_state: as in `ProjectedLSTM`.
+        use_skip_connections: whether the layers have skip connections.
+        dropout: rate of the dropout on the input of each layer and on the
+            output of the last one.
 
     Call arguments:
-        initial_state: a pair of states, forward and backward, as `StackedLSTM`
-            takes them; zeros if None.
+        initial_state: a pair of states, forward and backward, each with a pair
+            `(output, cell)` for each layer; zeros if None.
         inputs, mask, training: as in `ProjectedLSTM`.
 
     Output: a list of `n_layers` tensors `(batch, time, 2 · projection_dim)`,
@@ -196,7 +102,7 @@ class BidirectionalLSTM(keras.layers.Layer):
     >>> [x.shape for x in lstm(keras.ops.ones((2, 5, 3)))]
     [TensorShape([2, 5, 6]), TensorShape([2, 5, 6])]
 
-    Reference: Peters et al. 2018, section 3.1.
+    Reference: Peters et al. 2018, sections 3.1 and 3.4.
     """
 
     def __init__(
@@ -213,25 +119,42 @@ class BidirectionalLSTM(keras.layers.Layer):
         return_state: bool = False,
         **kwargs,
     ):
+        check_counts(1, 100, n_layers=n_layers)
+        check_numbers(0, 1, dropout=dropout)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
+        self.n_layers = n_layers
+        self.units = units
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip
+        self.proj_clip = proj_clip
+        self.forget_bias = forget_bias
+        self.use_skip_connections = use_skip_connections
+        self.dropout = dropout
         self.return_state = return_state
-        self.forward, self.backward = (
-            StackedLSTM(
-                n_layers,
-                units,
-                projection_dim,
-                cell_clip=cell_clip,
-                proj_clip=proj_clip,
-                forget_bias=forget_bias,
-                use_skip_connections=use_skip_connections,
-                dropout=dropout,
-                reverse=reverse,
-                return_state=True,
-                name="backward" if reverse else "forward",
+        self.forward = self._stack("forward", reverse=False)
+        self.backward = self._stack("backward", reverse=True)
+
+    def _stack(self, name, reverse):
+        lstms = [
+            ProjectedLSTM(
+                self.units,
+                self.projection_dim,
+                cell_clip=self.cell_clip,
+                proj_clip=self.proj_clip,
+                forget_bias=self.forget_bias,
+                name=f"lstm_{i}",
                 dtype=self.dtype_policy,
             )
-            for reverse in (False, True)
+            for i in range(self.n_layers)
+        ]
+        return StackedLSTM(
+            lstms,
+            use_skip_connections=self.use_skip_connections,
+            dropout=self.dropout,
+            reverse=reverse,
+            name=name,
+            dtype=self.dtype_policy,
         )
 
     def build(self, input_shape):
@@ -239,56 +162,55 @@ class BidirectionalLSTM(keras.layers.Layer):
         self.backward.build(input_shape)
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
-        states = initial_state
-        if states is None:
-            states = self.zero_state(tf.shape(inputs)[0])
-        (ahead, ahead_state), (back, back_state) = (
-            direction(inputs, mask=mask, initial_state=state, training=training)
-            for direction, state in zip((self.forward, self.backward), states)
+        x, lengths, mask = real_tokens(inputs, mask)
+        outputs, states = self.call_sentences(
+            x, lengths, states=initial_state, training=training
         )
-        outputs = [ops.concatenate(pair, axis=-1) for pair in zip(ahead, back)]
-        return (outputs, (ahead_state, back_state)) if self.return_state else outputs
+        outputs = [padded(output, mask) for output in outputs]
+        return (outputs, states) if self.return_state else outputs
 
-    def call_sentences(self, x, lengths, *, wanted=None, training=False):
-        """The layers over flat sentences `(tokens, dim)`, see `layers.flat_sentences`.
+    def call_sentences(self, x, lengths, *, states=None, wanted=None, training=False):
+        """The layers over flat sentences `(tokens, dim)`, and the states after them.
 
         `wanted` are the indices of the tokens whose outputs are returned, None for all.
         """
-        outputs = []
-        states = self.zero_state(tf.size(lengths))
+        outputs, last = [], []
+        states = self.zero_state(tf.size(lengths)) if states is None else states
         for direction, state in zip((self.forward, self.backward), states):
-            packing = pack_sentences(lengths, direction.reverse)
-            packed, _ = direction.call_packed(
-                tf.gather(x, packing.tokens), packing.sizes, state, training=training
+            of_direction, state = over_sentences(
+                functools.partial(direction.call_packed, training=training),
+                x,
+                lengths,
+                state=list(state),
+                reverse=direction.reverse,
+                wanted=wanted,
             )
-            indices = tf.math.invert_permutation(packing.tokens)
-            if wanted is not None:
-                indices = tf.gather(indices, wanted)
-            outputs.append([tf.gather(output, indices) for output in packed])
-        return [tf.concat(pair, axis=-1) for pair in zip(*outputs)]
+            outputs.append(of_direction)
+            last.append(state)
+        return [tf.concat(pair, axis=-1) for pair in zip(*outputs)], tuple(last)
 
     def zero_state(self, batch_size):
         """A pair of states of zeros, forward and backward."""
         return [d.zero_state(batch_size) for d in (self.forward, self.backward)]
 
     def compute_mask(self, inputs, mask=None):
-        return [mask] * self.forward.n_layers
+        return [mask] * self.n_layers
 
     def compute_output_shape(self, input_shape):
-        _, state = self.forward.compute_output_shape(input_shape)
-        output = (*input_shape[:2], 2 * self.forward.lstms[0].output_dim)
-        outputs = [output] * self.forward.n_layers
+        dim = self.forward.lstms[0].output_dim
+        outputs = [(*input_shape[:2], 2 * dim)] * self.n_layers
+        state = [((input_shape[0], dim), (input_shape[0], self.units))] * self.n_layers
         return (outputs, (state, state)) if self.return_state else outputs
 
     def get_config(self):
         return super().get_config() | {
-            "n_layers": self.forward.n_layers,
-            "units": self.forward.units,
-            "projection_dim": self.forward.projection_dim,
-            "cell_clip": self.forward.cell_clip,
-            "proj_clip": self.forward.proj_clip,
-            "forget_bias": self.forward.forget_bias,
-            "use_skip_connections": self.forward.use_skip_connections,
-            "dropout": self.forward.dropout,
+            "n_layers": self.n_layers,
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+            "forget_bias": self.forget_bias,
+            "use_skip_connections": self.use_skip_connections,
+            "dropout": self.dropout,
             "return_state": self.return_state,
         }

@@ -1,5 +1,7 @@
 """Sentences one after another in one tensor `(tokens, …)`, without padding."""
 
+from typing import Any
+
 import tensorflow as tf
 
 
@@ -27,6 +29,16 @@ def inner_tokens(lengths: tf.Tensor) -> tf.Tensor:
 def sentence_numbers(lengths: tf.Tensor) -> tf.Tensor:
     """The index of each token's sentence: int32 `(tokens,)`."""
     return tf.repeat(tf.range(tf.size(lengths)), lengths)
+
+
+def real_tokens(inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The tokens (tokens, dim) of a batch (batch, time, dim), their lengths, the mask."""
+    if mask is None:
+        mask = tf.ones(tf.shape(inputs)[:2], tf.bool)
+    mask = tf.cast(mask, tf.bool)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    mask = tf.ensure_shape(mask, inputs.shape[:2])
+    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+    return tf.boolean_mask(inputs, mask), lengths, mask
 
 
 def padded(tokens: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

@@ -35,29 +35,24 @@ def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
     return Packing(tf.math.invert_permutation(indices), rows, sizes)
 
 
-def over_real_tokens(function, inputs, mask, *, state, reverse: bool = False):
-    """Applies a recurrent `function` to the real tokens of a padded batch only.
+def over_sentences(function, x, lengths, *, state, reverse: bool = False, wanted=None):
+    """Outputs and last state of a recurrent `function` over flat sentences `x`.
 
     It takes packed tokens, the `Packing.sizes` and the state, its rows in packed order.
-    Inputs and outputs are `(batch, time, dim)`; outputs are 0 where the mask is false.
+    `wanted` are the indices of the tokens whose outputs are returned, None for all.
     """
-    shape = tf.shape(inputs)
-    mask = tf.ones(shape[:2], tf.bool) if mask is None else tf.cast(mask, tf.bool)
-    packing = pack_sentences(tf.reduce_sum(tf.cast(mask, tf.int32), axis=1), reverse)
-    real = tf.cast(tf.where(tf.reshape(mask, [-1]))[:, 0], tf.int32)
-    indices = tf.gather(real, packing.tokens)
-    x = tf.gather(tf.reshape(inputs, [-1, inputs.shape[-1]]), indices)
-    outputs, state = function(x, packing.sizes, _take_rows(state, packing.rows))
-
-    def unpacked(tokens):
-        dim = tokens.shape[-1]
-        flat = tf.scatter_nd(indices[:, None], tokens, [shape[0] * shape[1], dim])
-        padded = tf.reshape(flat, [shape[0], shape[1], dim])
-        return tf.ensure_shape(padded, (*inputs.shape[:2], dim))
-
-    rank = tf.math.invert_permutation(packing.rows)
-    return tf.nest.map_structure(unpacked, outputs), _take_rows(state, rank)
+    packing = pack_sentences(lengths, reverse)
+    outputs, state = function(
+        tf.gather(x, packing.tokens),
+        sizes=packing.sizes,
+        state=_take_rows(state, packing.rows),
+    )
+    indices = tf.math.invert_permutation(packing.tokens)
+    if wanted is not None:
+        indices = tf.gather(indices, wanted)
+    ranks = tf.math.invert_permutation(packing.rows)
+    return _take_rows(outputs, indices), _take_rows(state, ranks)
 
 
-def _take_rows(state, rows):
-    return tf.nest.map_structure(lambda x: tf.gather(x, rows), state)
+def _take_rows(tensors, rows):
+    return tf.nest.map_structure(lambda x: tf.gather(x, rows), tensors)

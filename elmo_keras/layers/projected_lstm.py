@@ -12,9 +12,10 @@ from elmo_keras.argument_checks import (
     check_numbers,
 )
 from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
+from elmo_keras.layers.flat_sentences import padded, real_tokens
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype
-from elmo_keras.layers.packing import over_real_tokens
+from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.recurrence import over_packed
 
 
@@ -108,13 +109,15 @@ class ProjectedLSTM(keras.layers.Layer):
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
             initial_state = self.zero_state(tf.shape(inputs)[0])
-        outputs, state = over_real_tokens(
+        x, lengths, mask = real_tokens(inputs, mask)
+        outputs, state = over_sentences(
             functools.partial(self.call_packed, training=training),
-            inputs,
-            mask,
+            x,
+            lengths,
             state=list(initial_state),
             reverse=self.reverse,
         )
+        outputs = padded(outputs, mask)
         return (outputs, state) if self.return_state else outputs
 
     def call_packed(self, x, sizes, state, *, training=False):

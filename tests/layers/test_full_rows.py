@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.layers import ProjectedLSTM, StackedLSTM
+from elmo_keras.layers import BidirectionalLSTM, ProjectedLSTM
 from tests.support.models import assert_all_close, built, with_gradients
 
 ROWS, TIME, DIM, UNITS, PROJECTION = 5, 6, 3, 4, 2
@@ -95,7 +95,7 @@ def test_half_precision_is_close_and_keeps_the_cell_state_in_float32(rows):
 
 
 def test_stacked_layers_have_the_dropout_and_skips_of_packed_ones(rows):
-    lstm = built(StackedLSTM(2, UNITS, DIM, dropout=0.5), DIM)
+    lstm = built(BidirectionalLSTM(2, UNITS, DIM, dropout=0.5), DIM).forward
     tokens = tf.reshape(tf.transpose(rows[0], [1, 0, 2]), [-1, DIM])
     seed, state = tf.constant([3, 4]), lstm.zero_state(ROWS)
     sizes = tf.fill([TIME], ROWS)

@@ -67,8 +67,11 @@ ROWS = {
         partial(layers.ProjectedLSTM, 7, 5, **NO_CLIPS, reverse=True),
         FEATURES,
     ),
-    "StackedLSTM": (partial(layers.StackedLSTM, 3, 7, 5), FEATURES),
-    "BidirectionalLSTM": (partial(layers.BidirectionalLSTM, 2, 7, 5, **BARE), FEATURES),
+    "BidirectionalLSTM": (partial(layers.BidirectionalLSTM, 3, 7, 5), FEATURES),
+    "BidirectionalLSTM_without_skips": (
+        partial(layers.BidirectionalLSTM, 2, 7, 5, **BARE),
+        FEATURES,
+    ),
     "ScalarMix": (partial(layers.ScalarMix, **LEARNED), STACK),
     "ScalarMix_one_layer": (partial(layers.ScalarMix, -1), STACK),
     "WordSoftmax": (partial(layers.WordSoftmax, 11), FEATURES),

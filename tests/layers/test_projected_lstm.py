@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.layers import ProjectedLSTM, StackedLSTM, blocked_weights, recurrence
+from elmo_keras.layers import (
+    BidirectionalLSTM,
+    ProjectedLSTM,
+    blocked_weights,
+    recurrence,
+)
 from tests.support.models import built, with_gradients
 
 FULL = tf.ones((4, 6), tf.bool)
@@ -104,10 +109,10 @@ def test_gate_inputs_are_computed_in_pieces_of_bounded_size(
 
 @pytest.mark.parametrize("shape", [(0, 4, 3), (2, 0, 3), (0, 0, 3)])
 def test_empty_batches_and_sentences(shape):
-    lstm = StackedLSTM(2, 7, 5, return_state=True)
+    lstm = BidirectionalLSTM(2, 7, 5, return_state=True)
     for mask in (None, tf.zeros(shape[:2], tf.bool)):
         outputs, state = lstm(tf.zeros(shape), mask=mask)
-        assert [x.shape for x in outputs] == [(*shape[:2], 5)] * 2
+        assert [x.shape for x in outputs] == [(*shape[:2], 10)] * 2
         assert all(x.shape[0] == shape[0] for x in tf.nest.flatten(state))
 
 
@@ -124,7 +129,7 @@ def test_the_cell_state_stays_float32_in_bfloat16():
 
 
 def test_dropout_is_on_layer_inputs_and_the_last_output_in_training_only():
-    lstm = built(StackedLSTM(2, 7, 5, dropout=0.5), 5)
+    lstm = built(BidirectionalLSTM(2, 7, 5, dropout=0.5), 5)
     x = tf.ones((2, 40, 5))
     outputs = lstm(x)
     np.testing.assert_array_equal(outputs[1], lstm(x)[1])

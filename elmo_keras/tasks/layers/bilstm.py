@@ -1,5 +1,6 @@
 """The biLSTM of the task models, and the encoder of sentences that contains it."""
 
+import functools
 import types
 from collections.abc import Mapping
 
@@ -8,9 +9,9 @@ import tensorflow as tf
 from keras import ops
 
 from elmo_keras.layers.blocked_weights import blocked
-from elmo_keras.layers.flat_sentences import padded
+from elmo_keras.layers.flat_sentences import padded, real_tokens
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
-from elmo_keras.layers.packing import pack_sentences
+from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.recurrence import over_packed
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
@@ -51,10 +52,7 @@ class FastBidirectional(keras.layers.Bidirectional):
             return super().call(
                 sequences, initial_state=initial_state, mask=mask, training=training
             )
-        if mask is None:
-            mask = tf.ones(tf.shape(sequences)[:2], tf.bool)
-        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-        x = tf.gather_nd(sequences, tf.where(mask))  # (tokens, dim)
+        x, lengths, mask = real_tokens(sequences, mask)
         if gpus:
             return padded(self._run_right_padded(x, lengths, training), mask)
         outputs = [
@@ -87,21 +85,19 @@ class FastBidirectional(keras.layers.Bidirectional):
 
 def _run_over_sentences(x, lengths, lstm):
     """The outputs of Keras' LSTM over flat sentences, see `layers.flat_sentences`."""
-    packing = pack_sentences(lengths, lstm.go_backwards)
     cell = lstm.cell
     kernel, recurrent_kernel, bias = map(
         _reorder_gates, (cell.kernel, cell.recurrent_kernel, cell.bias)
     )
     zeros = tf.zeros((tf.size(lengths), cell.units), x.dtype)
-    outputs, _ = over_packed(
-        tf.gather(x, packing.tokens),
-        Weights(kernel, blocked(recurrent_kernel), bias),
-        State(zeros, zeros),
-        Clips(None, None),
-        sizes=packing.sizes,
+    run = functools.partial(
+        over_packed,
+        weights=Weights(kernel, blocked(recurrent_kernel), bias),
+        clips=Clips(None, None),
         keep=True,
     )
-    return tf.gather(outputs, tf.math.invert_permutation(packing.tokens))
+    state, reverse = State(zeros, zeros), lstm.go_backwards
+    return over_sentences(run, x, lengths, state=state, reverse=reverse)[0]
 
 
 def _reorder_gates(weight):
