@@ -1,6 +1,5 @@
 """Writes the vectors of a text file to a file, by way of parts."""
 
-import contextlib
 import hashlib
 import itertools
 import json
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo
 
 T = TypeVar("T")
-_NO_CONTEXT = contextlib.nullcontext()
 
 
 def embed_corpus(
@@ -43,7 +41,6 @@ def embed_corpus(
     overwrite: bool = False,
     progress: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    context: contextlib.AbstractContextManager = _NO_CONTEXT,
     **settings: Any,
 ) -> Summary:
     """Writes the vectors of all sentences of a text file.
@@ -72,7 +69,6 @@ def embed_corpus(
             one is finished, and what is unfinished of another text, model or call.
         progress: whether to show progress on standard error.
         stop: called after every batch; the call ends when it returns True.
-        context: entered around the work, while no other process writes the output.
         **settings: further arguments of `Embedder`, unless `model` is one.
 
     Raises:
@@ -105,12 +101,11 @@ def embed_corpus(
     lines, parts = _Lines(source, shard), Parts(output, ".npy", read_metadata)
     with parts.only_writer(), Progress(disable=not progress) as bar:
         parts.open(job, overwrite=overwrite)
-        with context:
-            written = _write_parts(embedder, lines, parts, texts, stop)
-            summary = parts.count(written, bar, lines.share, stop)
-            if summary.finished:
-                shape = summary.sentences, *(n or 0 for n in embedder.engine.shape)
-                _join_parts(parts, shape, embedder.engine, metadata, texts, shard[1])
+        written = _write_parts(embedder, lines, parts, texts, stop)
+        summary = parts.count(written, bar, lines.share, stop)
+        if summary.finished:
+            shape = summary.sentences, *(n or 0 for n in embedder.engine.shape)
+            _join_parts(parts, shape, embedder.engine, metadata, texts, shard[1])
     return summary
 
 

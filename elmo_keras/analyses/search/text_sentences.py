@@ -65,23 +65,11 @@ class TextSentences(contextlib.AbstractContextManager):
             overwrite=overwrite,
             progress=True,
             stop=stop,
-            context=self._writing(metadata),
         ).finished
-        return open_npy(self._vectors) if finished else None
-
-    @contextlib.contextmanager
-    def _writing(self, metadata):
-        exist = self._vectors.exists()
-        if not exist:  # so that vectors never lack their metadata
-            write_metadata(self._vectors, metadata)
-        before = exist and self._vectors.stat().st_mtime_ns
-        try:
-            yield
-        finally:
-            if not self._vectors.exists():
-                metadata_file(self._vectors).unlink(missing_ok=True)
-            elif exist and self._vectors.stat().st_mtime_ns != before:
-                write_metadata(self._vectors, metadata)
+        if not finished:
+            return None
+        write_metadata(self._vectors, metadata)
+        return open_npy(self._vectors)
 
     def fingerprint(self) -> str:
         """A hash of what the vectors were made from."""
