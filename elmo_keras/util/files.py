@@ -92,12 +92,8 @@ def only_process(folder: Path, message: str, *, wait: bool = False) -> Iterator[
     lock ends with the process, however it ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        from filelock import FileLock, Timeout
-    except ModuleNotFoundError:  # LiteRT needs nothing that is not required by it
-        print(f"No lock for {folder}: filelock is not installed.", file=sys.stderr)
-        yield
-        return
+    from filelock import FileLock, Timeout  # imported only by those who lock
+
     lock = FileLock(folder / LOCK, thread_local=False)
     try:
         lock.acquire(blocking=False)
