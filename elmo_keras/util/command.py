@@ -6,7 +6,6 @@ import gc
 import io
 import os
 import reprlib
-import select
 import signal
 import sys
 import tempfile
@@ -86,9 +85,9 @@ def run(
         status = work() or 0
         sys.stdout.flush()
         return TERMINATED if status == INTERRUPTED and _stopped_by else status
-    except BrokenPipeError as error:
-        if not _output_is_closed():
-            return fail(program, WRONG_INPUT, error)
+    except BrokenPipeError:
+        # What is still buffered goes nowhere: Python would fail to write it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
     except MemoryError as error:
         return fail(program, FAILED, f"The memory is not enough. {error}")
@@ -103,18 +102,6 @@ def run(
         return fail(program, WRONG_INPUT, error)
     except KeyboardInterrupt:
         return fail(program, INTERRUPTED, interrupted)
-
-
-def _output_is_closed():
-    """Whether standard output is a pipe without a reader; it is written to no more."""
-    if not hasattr(select, "poll"):  # Windows
-        return False
-    output, poll = sys.stdout.fileno(), select.poll()
-    poll.register(output, 0)
-    if not poll.poll(0):
-        return False
-    os.dup2(os.open(os.devnull, os.O_WRONLY), output)
-    return True
 
 
 def import_problem(error: ImportError) -> str:
