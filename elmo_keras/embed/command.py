@@ -12,7 +12,7 @@ from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.util.arguments import Arithmetic, Count, Finite, Layers, Mix
-from elmo_keras.util.command import INTERRUPTED, fail, import_tensorflow, stopping
+from elmo_keras.util.command import import_tensorflow, stopping
 
 RAY = Parameter(group="With Ray")
 
@@ -56,7 +56,7 @@ def embed(
     text_column: Annotated[str | None, RAY] = None,
     id_column: Annotated[str | None, RAY] = None,
     part_kilobytes: Annotated[Count, RAY] = PIECE_BYTES // 2**10,
-) -> int:
+) -> None:
     """Writes the vectors of a text file, or of many files by a Ray cluster.
 
     INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped; `-`
@@ -152,8 +152,5 @@ def embed(
                 source, paths, output, part_bytes=size, **ray, **settings
             )
     print(summary)
-    if summary.finished:
-        return 0
-    return fail(
-        "elmo-keras embed", INTERRUPTED, "Interrupted. The same command resumes."
-    )
+    if not summary.finished:
+        raise KeyboardInterrupt

@@ -100,8 +100,9 @@ def run(
         return fail(program, WRONG_INPUT, import_problem(error))
     except ValueError as error:
         return fail(program, WRONG_INPUT, error)
-    except KeyboardInterrupt:
-        return fail(program, INTERRUPTED, interrupted)
+    except KeyboardInterrupt as error:
+        status = TERMINATED if _stopped_by else INTERRUPTED
+        return fail(program, status, str(error) or interrupted)
 
 
 def import_problem(error: ImportError) -> str:

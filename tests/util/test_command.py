@@ -202,14 +202,18 @@ def test_a_character_that_the_terminal_lacks_is_shown_by_its_code(monkeypatch):
     assert b"Layers \\u2192 vectors, \\ud55c" in stream.buffer.getvalue()
 
 
-def test_a_command_that_sigterm_stopped_has_its_status(usual_handler):
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_command_that_sigterm_stopped_has_its_status(raises, usual_handler, capsys):
     def work(number):
         with stopping():
             os.kill(os.getpid(), number)
+        if raises:
+            raise KeyboardInterrupt("Stopped. Starts anew.")
         return 130
 
     assert run_work("p", lambda: work(signal.SIGTERM)) == 143
     assert run_work("p", lambda: work(signal.SIGINT)) == 130
+    assert capsys.readouterr().err == "p: Stopped. Starts anew.\n" * 2 * raises
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
