@@ -107,7 +107,6 @@ class Parts:
             (self.path / name).mkdir(exist_ok=True)
         with replacing(self.path / JOB) as path:
             path.write_text(json.dumps(job))
-        _synchronize(self.path)
 
     def check_open(self, job: dict[str, Any]) -> None:
         """Refuses to write a part for a job that is not the one of the folder."""
@@ -191,7 +190,6 @@ class Parts:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(path, self.part(index))
-            _synchronize(self.folder)
         finally:
             path.unlink(missing_ok=True)
 
@@ -204,7 +202,6 @@ class Parts:
         if whole.is_dir() and self.output.exists():
             os.replace(self.output, self.path / EARLIER)
         os.replace(whole, self.output)
-        _synchronize(self.output.absolute().parent)
         self.discard()
 
     def _check_output(self, advice):
@@ -228,17 +225,6 @@ def folder_of(output: Path) -> Path:
 
 def _as_stored(values):
     return json.loads(json.dumps(values))
-
-
-def _synchronize(folder):
-    """Makes the names of the files in a folder survive a power cut, where that is possible."""
-    if not hasattr(os, "O_DIRECTORY"):  # Windows opens no folders
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_part(
