@@ -1,5 +1,6 @@
 """Parquet files of vectors."""
 
+import itertools
 import json
 
 import numpy as np
@@ -84,6 +85,26 @@ def test_row_groups_are_small_and_in_order(embed, source, tmp_path, monkeypatch)
     with read_embeddings(path) as found:
         assert [len(vectors) for vectors in found] == [2, 0, 3, 3, 1, 4]
         assert len(found[-1]) == 4 and len(found[0]) == 2
+
+
+@pytest.mark.parametrize("type_", ["vector", "vectors"])
+def test_rows_of_sliced_columns_are_read(type_):
+    n_tokens = [2, 0, 3, 1]
+    vectors = np.arange(60, dtype="float32").reshape(6, 10)
+    if type_ == "vector":
+        column = pa.FixedSizeListArray.from_arrays(vectors.ravel(), 10)
+        expected = list(vectors)
+    else:
+        # The list's values are a slice as well.
+        values = pa.FixedSizeListArray.from_arrays([-1.0] * 10 + [*vectors.ravel()], 10)
+        ends = np.cumsum([0, *n_tokens])
+        column = pa.ListArray.from_arrays(ends.astype("int32"), values[1:])
+        expected = [vectors[a:b] for a, b in itertools.pairwise(ends)]
+    for first in range(len(expected)):
+        part = column[first:]
+        rows = [parquet._read_array(part, i) for i in range(len(part))]
+        for row, wanted in zip(rows, expected[first:], strict=True):
+            np.testing.assert_array_equal(row, wanted)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "duckdb", "datasets"])

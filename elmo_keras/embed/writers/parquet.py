@@ -135,16 +135,14 @@ def _vector_columns(schema: pa.Schema) -> list[str]:
 
 
 def _read_array(column: pa.Array, row: int) -> np.ndarray:
-    of_tokens = pa.types.is_list(column.type)
-    vectors = column.values if of_tokens else column
+    vectors, of_tokens = column.slice(row, 1), pa.types.is_list(column.type)
+    if of_tokens:
+        vectors = vectors.flatten()
     if not pa.types.is_fixed_size_list(vectors.type):
         raise ValueError(f"Vectors should be fixed-size lists, not {column.type}.")
-    # `values` ignores the offset of a slice.
-    values = vectors.values.to_numpy(zero_copy_only=False)
-    values = values.reshape(-1, vectors.type.list_size)[vectors.offset :]
-    if not of_tokens:
-        return values[row]
-    return values[column.offsets[row].as_py() : column.offsets[row + 1].as_py()]
+    size = vectors.type.list_size
+    values = vectors.flatten().to_numpy(zero_copy_only=False)
+    return values.reshape((-1, size) if of_tokens else size)
 
 
 class ParquetRows:
