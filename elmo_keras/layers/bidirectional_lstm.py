@@ -174,10 +174,9 @@ class BidirectionalLSTM(keras.layers.Layer):
 
         `wanted` are the indices of the tokens whose outputs are returned, None for all.
         """
-        outputs, last = [], []
         states = self.zero_state(tf.size(lengths)) if states is None else states
-        for direction, state in zip((self.forward, self.backward), states):
-            of_direction, state = over_sentences(
+        (ahead, ahead_state), (back, back_state) = (
+            over_sentences(
                 functools.partial(direction.call_packed, training=training),
                 x,
                 lengths,
@@ -185,9 +184,10 @@ class BidirectionalLSTM(keras.layers.Layer):
                 reverse=direction.reverse,
                 wanted=wanted,
             )
-            outputs.append(of_direction)
-            last.append(state)
-        return [tf.concat(pair, axis=-1) for pair in zip(*outputs)], tuple(last)
+            for direction, state in zip((self.forward, self.backward), states)
+        )
+        outputs = [tf.concat(pair, axis=-1) for pair in zip(ahead, back)]
+        return outputs, (ahead_state, back_state)
 
     def zero_state(self, batch_size):
         """A pair of states of zeros, forward and backward."""
