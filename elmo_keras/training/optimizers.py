@@ -53,15 +53,9 @@ class Muon(keras.optimizers.Muon):
     Reference: Jordan et al. 2024; Liu et al. 2025 for the size of an update.
     """
 
-    def __init__(
-        self, learning_rate=0.001, weight_decay=None, adam_weight_decay=None, **kwargs
-    ):
-        super().__init__(
-            learning_rate,
-            weight_decay=weight_decay,
-            adam_weight_decay=adam_weight_decay,
-            **kwargs,
-        )
+    def __init__(self, learning_rate=0.001, **kwargs):
+        no_decay = {"weight_decay": None, "adam_weight_decay": None}
+        super().__init__(learning_rate, **no_decay | kwargs)  # pyright: ignore[reportArgumentType]
 
     def _should_use_adamw(self, variable):
         return not re.search(r"\blstm/.*kernel$|\bprojection/kernel$", variable.path)
