@@ -43,42 +43,47 @@ class RowAdagrad(keras.optimizers.Adagrad):
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Muon(keras.optimizers.Muon):
+class Muon(keras.optimizers.Adam):
     """Muon for the kernels of the LSTM and the projection of tokens, Adam for the rest.
 
-    Keras' Muon multiplies the whole matrix in every iteration of Newton and Schulz,
-    this one only its Gram matrix. Without weight decay. The highway layers, whose
-    matrices are square, would take longer than the rest of a training step.
+    The updates are those of Keras' Muon without weight decay. That one multiplies the
+    whole matrix in every iteration of Newton and Schulz, this one only its Gram matrix.
+    The highway layers, whose matrices are square, would take longer than the rest of a
+    training step.
 
     Reference: Jordan et al. 2024; Liu et al. 2025 for the size of an update.
     """
 
-    def __init__(self, learning_rate=0.001, **kwargs):
-        no_decay = {"weight_decay": None, "adam_weight_decay": None}
-        super().__init__(learning_rate, **no_decay | kwargs)  # pyright: ignore[reportArgumentType]
-
-    def _should_use_adamw(self, variable):
-        return not re.search(r"\blstm/.*kernel$|\bprojection/kernel$", variable.path)
+    def build(self, variables):
+        super().build(variables)
+        kernels = re.compile(r"\blstm/.*kernel$|\bprojection/kernel$")
+        self._is_kernel = [bool(kernels.search(v.path)) for v in variables]
 
     def update_step(self, gradient, variable, learning_rate):
-        gradient = tf.convert_to_tensor(gradient)
-        super().update_step(gradient, variable, learning_rate)
+        index = self._get_variable_index(variable)
+        if not self._is_kernel[index]:
+            super().update_step(gradient, variable, learning_rate)
+            return
+        momentum = self._momentums[index]
+        self.assign(momentum, 0.95 * momentum + gradient)
+        update = _orthogonalized(gradient + 0.95 * momentum)
+        longest = max(update.shape[-2:])  # pyright: ignore[reportArgumentType]
+        size = 0.2 * longest**0.5  # that of a usual update of Adam
+        self.assign_sub(variable, tf.cast(learning_rate, update.dtype) * size * update)
 
-    def lr_adjust(self, x):
-        return x * (max(x.shape[-2:]) ** 0.5 * self.rms_rate)
 
-    def zeropower_via_newtonschulz5(self, x, steps):
-        matrix = tf.reshape(x, x.shape[-2:])  # of (1, 1, units, n) in the LSTM
-        matrix /= tf.norm(matrix) + 1e-7
-        wide = matrix.shape[0] <= matrix.shape[1]
-        gram = tf.matmul(matrix, matrix, transpose_a=not wide, transpose_b=wide)
-        product = identity = tf.eye(gram.shape[0], dtype=gram.dtype)
-        for _ in range(steps):
-            factor = self.muon_a * identity + self.muon_b * gram
-            factor += self.muon_c * gram @ gram
-            product = factor @ product
-            gram = factor @ gram @ factor
-        return tf.reshape(product @ matrix if wide else matrix @ product, x.shape)
+def _orthogonalized(x):
+    """About U Vᵀ of the matrix x = U S Vᵀ, by five iterations of Newton and Schulz."""
+    matrix = tf.reshape(x, x.shape[-2:])  # of (1, 1, units, n) in the LSTM
+    matrix /= tf.norm(matrix) + 1e-7
+    wide = matrix.shape[0] <= matrix.shape[1]
+    gram = tf.matmul(matrix, matrix, transpose_a=not wide, transpose_b=wide)
+    product = identity = tf.eye(gram.shape[0], dtype=gram.dtype)
+    for _ in range(5):
+        factor = 3.4445 * identity - 4.7750 * gram + 2.0315 * gram @ gram
+        product = factor @ product
+        gram = factor @ gram @ factor
+    return tf.reshape(product @ matrix if wide else matrix @ product, x.shape)
 
 
 OPTIMIZERS = {
