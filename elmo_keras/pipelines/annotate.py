@@ -171,7 +171,7 @@ def _write_parts(lines, pipelines, parts, suffix, stop):
             metadata, content = {"digest": digest, "tokens": 0}, []
             for batch in _annotate(chunk, pipelines):
                 if stop.is_set():
-                    raise KeyboardInterrupt("Interrupted. The same command resumes.")
+                    raise KeyboardInterrupt
                 for text, analyses in batch:
                     metadata["tokens"] += sum(map(len, text.sentences))
                     content.append(write(text, pipelines, analyses))

@@ -100,9 +100,9 @@ def run(
         return fail(program, WRONG_INPUT, import_problem(error))
     except ValueError as error:
         return fail(program, WRONG_INPUT, error)
-    except KeyboardInterrupt as error:
+    except KeyboardInterrupt:
         status = TERMINATED if _stopped_by else INTERRUPTED
-        return fail(program, status, str(error) or interrupted)
+        return fail(program, status, interrupted)
 
 
 def import_problem(error: ImportError) -> str:

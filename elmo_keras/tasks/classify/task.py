@@ -1,6 +1,7 @@
 """The task `classify`: labels of texts."""
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Literal
 
@@ -38,10 +39,11 @@ class Classification(LabelTask):
             raise ValueError(
                 "--format goemotions needs --labels FILE; other formats do not take it."
             )
-        split = [TOKENIZERS[self.split]] if self.split else []
+        read = READERS[self.format]
         if self.labels is not None:
-            return read_goemotions(path, read_label_names(self.labels), *split)
-        return READERS[self.format](path, *split)
+            names = read_label_names(self.labels)
+            read = functools.partial(read_goemotions, names=names)
+        return read(path, split=TOKENIZERS[self.split]) if self.split else read(path)
 
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.classify.classifier import TextClassifier  # by Keras

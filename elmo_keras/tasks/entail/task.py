@@ -30,8 +30,8 @@ class Entailment(LabelTask):
     loss = "sparse_categorical_crossentropy"
 
     def read(self, path):
-        split = [TOKENIZERS[self.split]] if self.split else []
-        return PAIR_READERS[self.format](path, *split)
+        read = PAIR_READERS[self.format]
+        return read(path, TOKENIZERS[self.split]) if self.split else read(path)
 
     def model(self, token_vectors, examples):
         from elmo_keras.tasks.entail.esim import ESIM  # by Keras
