@@ -39,8 +39,9 @@ class Classification(LabelTask):
             raise ValueError(
                 "--format goemotions needs --labels FILE; other formats do not take it."
             )
-        read = READERS[self.format]
-        if self.labels is not None:
+        if self.labels is None:
+            read = READERS[self.format]
+        else:
             names = read_label_names(self.labels)
             read = functools.partial(read_goemotions, names=names)
         return read(path, split=TOKENIZERS[self.split]) if self.split else read(path)
