@@ -121,6 +121,16 @@ class _Experiment:
         model = self._model(variant, train)
         labels = variant.targets(train, model)
         batches = variant.batches(train, labels=labels, cache=cache)
+        n_steps = variant.epochs * int(batches.shuffled(seed, 1).cardinality())
+        rate = variant.learning_rate
+        if variant.schedule == "cosine":
+            rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
+        model.compile(
+            keras.optimizers.Adam(rate, global_clipnorm=5.0),  # pyright: ignore[reportArgumentType]
+            loss=variant.loss,
+            # XLA has no strings.
+            jit_compile=False,  # pyright: ignore[reportArgumentType]
+        )
         # Makes all variables, so that the graph of a training step is traced once.
         model(batches.inputs([0]))
         model.optimizer.build(model.trainable_variables)
@@ -167,7 +177,8 @@ class _Experiment:
         return result
 
     def _model(self, variant, train):
-        words = dict.fromkeys([*frequent_words(variant.texts(train)), *self._words])
+        frequent = frequent_words(variant.texts(train), variant.min_count)
+        words = dict.fromkeys([*frequent, *self._words])
         if not self._vectors.shape[1]:
             words = {}
         vectors = TokenVectors(
@@ -180,18 +191,7 @@ class _Experiment:
             trainable_words=not variant.freeze_word_vectors,
         )
         vectors.assign_word_vectors(self._words, self._vectors)
-        model = variant.model(vectors, train)
-        rate = variant.learning_rate
-        if variant.schedule == "cosine":
-            n_steps = variant.epochs * -(-len(train) // variant.batch_size)
-            rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
-        model.compile(
-            keras.optimizers.Adam(rate, global_clipnorm=5.0),  # pyright: ignore[reportArgumentType]
-            loss=variant.loss,
-            # XLA has no strings.
-            jit_compile=False,  # pyright: ignore[reportArgumentType]
-        )
-        return model
+        return variant.model(vectors, train)
 
     def _cache(self, variant):
         """The layers of all texts, kept until another biLM is needed."""

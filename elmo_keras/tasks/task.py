@@ -83,6 +83,7 @@ class Task:
         dropout: rate of the dropout on word and character vectors.
         word_dim: size of a word's vector, 0 for none; 100, or that of `word_vectors`, if
             None.
+        min_count: how often a word occurs in `train` that has a vector of its own.
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
             or binary.
         freeze_word_vectors: whether no word vector is trained.
@@ -124,6 +125,7 @@ class Task:
     schedule: Literal["constant", "cosine"] = "constant"
     dropout: Rate = 0.5
     word_dim: Index | None = None
+    min_count: Count = 2
     word_vectors: Path | None = None
     freeze_word_vectors: bool = False
     character_dim: Index = 64

@@ -337,7 +337,7 @@ def test_a_command_compares_elmo_with_the_baseline_and_resumes(
     repeated = 1 if name == "answer" else 4  # a file of JSON is one value
     train.write_text(case.header + case.text * repeated, encoding="utf-8")
     given = f"--train {train} --dev {train} --output {output} --baseline".split()
-    given += [*SMALL, "--model", str(model_directory)]
+    given += [*SMALL, "--model", str(model_directory), "--schedule", "cosine"]
     given += ["--sentences", "1"] if name == "coreference" else []
     assert run_command(TASKS[name], given) == 0
     results = (output / "results.json").read_bytes()
@@ -351,6 +351,8 @@ def test_a_command_compares_elmo_with_the_baseline_and_resumes(
         model = keras.models.load_model(output / file)
         model.run_eagerly = True
         case.answers(model)
+        config = model.optimizer.get_config()["learning_rate"]["config"]
+        assert config["decay_steps"] == int(model.optimizer.iterations)
     assert "| baseline" in capsys.readouterr().out
     assert run_command(TASKS[name], given) == 0
     assert (output / "results.json").read_bytes() == results

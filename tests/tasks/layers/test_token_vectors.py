@@ -30,6 +30,7 @@ def test_unknown_words_share_a_vector_and_case_does_not_matter():
 def test_frequent_words_are_counted_in_lower_case():
     sentences = [["Der", "der"], ["und", "neu", "und", "und"]]
     assert frequent_words(sentences) == ["und", "der"]
+    assert frequent_words(sentences, 3) == []
 
 
 @pytest.mark.parametrize("place", ["input", "output", "both"])
