@@ -15,6 +15,7 @@ OWN = (
     "https://(github.com/elmo-keras/elmo-keras/blob/main|"
     "raw.githubusercontent.com/elmo-keras/elmo-keras/main)/"
 )
+SITE = "https://elmo-keras.github.io/elmo-keras/"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -22,6 +23,7 @@ def test_pages_name_files_and_headings_that_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     text = re.sub(r"```python\n.*?```", "", text, flags=re.S)
     for link in re.findall(r"\]\((.+?)\)", re.sub(OWN, f"{ROOT}/", text)):
+        link = source(link) if link.startswith(SITE) else link
         if link.startswith("http"):
             continue
         path, _, heading = link.partition("#")
@@ -62,6 +64,16 @@ def test_the_site_is_built_without_warnings(tmp_path):
         assert {*re.findall(r'<h2 id="elmo_keras\.[\w.]+\.(\w+)"', html)} == names
     commands = (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f'<h2 id="{name}"' not in commands] == []
+
+
+def source(link):
+    """The file that a page of the site is made of."""
+    path, hash, heading = link.removeprefix(SITE).partition("#")
+    if path == "live/":
+        return str(ROOT / "docs/live/index.html")
+    page = ROOT / "docs/pages" / path / ("" if path.endswith(".html") else "index.html")
+    sources = page.with_suffix(".md"), page.with_suffix(".ipynb")
+    return f"{sources[0] if sources[0].exists() else sources[1]}{hash}{heading}"
 
 
 def headings(path):

@@ -27,7 +27,6 @@ from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.command import run as run_command
 from elmo_keras.util.files import replacing
-from elmo_keras.util.markdown_table import markdown_table
 
 # Types of other sets → those of `en-ner`; others are no entities.
 ENTITIES = {
@@ -39,6 +38,7 @@ ENTITIES = {
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
 CONFUSIONS = 8  # of a card
+NOTHING = "none"  # where there is no span
 SETTINGS: dict[str, Any] = {
     "arithmetic": "int8",
     "layer_norm": True,
@@ -49,7 +49,7 @@ SETTINGS: dict[str, Any] = {
     "epochs": 8,
     "patience": 99,
 }
-TAGGER: dict[str, Any] = {"word_dim": 50, "units": 200, "epochs": 12}
+TAGGER: dict[str, Any] = {"word_dim": 50, "units": 160, "epochs": 12}
 
 
 class Recipe(NamedTuple):
@@ -101,7 +101,9 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
                     Path(f"{coref}.train.conll.gz"),
                     data / "en_coref_litbank/dev.conll",
                     no_singletons=True,
-                    epochs=30,
+                    word_dim=50,
+                    character_dim=64,
+                    epochs=15,
                 )
             ),
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
@@ -130,7 +132,8 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
                     Path(f"{nsmc}_train.txt"),
                     Path(f"{nsmc}_valid.txt"),
                     format="nsmc",
-                    word_dim=50,
+                    word_dim=25,
+                    min_count=6,
                     epochs=4,
                     units=100,
                 )
@@ -211,50 +214,77 @@ def _make_head(name, recipe, folder):
         names = recipe.label_names
         save_head(file, task.elmo[0], head, label_names=names, language=name[:2])
         scores[head] = result["dev"]
-    rows = _score_rows(folder, recipe.task)
-    card = _card(name, recipe, scores, rows, folder)
+    card = _card(name, recipe, scores, _scores_by_label(folder, recipe), folder)
     with replacing(folder / CARD) as temporary:
         temporary.write_text(card, encoding="utf-8")
     print(f"The head is in {folder}", flush=True)
 
 
-def _score_rows(folder: Path, task: Task) -> list[tuple[str, ...]]:
-    """Of a tagger as it is shipped: scores by label, and the most frequent mistakes."""
-    if not isinstance(task, Tagging):
+def _scores_by_label(folder: Path, recipe: Recipe) -> list[str]:
+    """Of a tagger or classifier as it is shipped; and its most frequent mistakes."""
+    task = recipe.task
+    if isinstance(task, Classification):
+        pairs = _compared_labels(folder, recipe)
+    elif isinstance(task, Tagging):
+        pairs = _compared_parts(folder, task)
+    else:
         return []
+    n_expected, n_predicted = collections.Counter(), collections.Counter()
+    for (expected, predicted), n in pairs.items():
+        n_expected[expected] += n
+        n_predicted[predicted] += n
+    by_label = []
+    for label, count in n_expected.most_common():
+        if label != NOTHING:
+            f1 = span_scores(pairs[label, label], count, n_predicted[label])["F1"]
+            by_label.append(f"{label} {100 * f1:.1f} ({count:,})")
+    mistakes = [f"{a} → {b} ({n})" for (a, b), n in pairs.most_common() if a != b]
+    return [
+        f"F1 by label, with its number in the text: {', '.join(by_label)}.",
+        f"Most frequent mistakes, expected → found: {', '.join(mistakes[:CONFUSIONS])}.",
+    ]
+
+
+def _held_out(task):
+    if task.dev:
+        return task.read(task.dev)
+    return hold_out(task.read(task.train), task.dev_share)[1]
+
+
+def _compared_labels(folder, recipe):
+    """How often texts with a label got which label."""
+    examples, names = _held_out(recipe.task), recipe.label_names or {}
+    classify: Any = pipeline(folder)
+    answers = classify([example["tokens"] for example in examples])
+    expected = [names.get(e["label"], e["label"]) for e in examples]
+    return collections.Counter(zip(expected, (answer["label"] for answer in answers)))
+
+
+def _compared_parts(folder, task):
+    """How often words or spans with a label got which label."""
+    examples = _held_out(task)
     loaded: Any = pipeline(folder)
-    train = task.read(task.train)
-    examples = task.read(task.dev) if task.dev else hold_out(train, task.dev_share)[1]
     sentences = [example["tokens"] for example in examples]
     layers = SentenceLayers([*loaded.embedder.stream(sentences)])
     predicates = None
     if isinstance(loaded, RolePipeline):
         predicates = [example["predicate"].index(1) for example in examples]
     answers = loaded.tagger.tag(sentences, layers, predicates)
-    n_expected, n_predicted = collections.Counter(), collections.Counter()
-    pairs = collections.Counter()  # of labels of the same tokens
+    pairs = collections.Counter()
     split = enumerate if loaded.type == "words" else entities
     for example, answer in zip(examples, answers):
         expected, predicted = (
             {part[:-1]: part[-1] for part in split(tags)}
             for tags in (example["tags"], answer.tags)
         )
-        n_expected.update(expected.values())
-        n_predicted.update(predicted.values())
         pairs.update(
-            (expected.get(key, "none"), predicted.get(key, "none"))
+            (expected.get(key, NOTHING), predicted.get(key, NOTHING))
             for key in {*expected, *predicted}
         )
-    rows = []
-    for label, count in n_expected.most_common():
-        scores = span_scores(pairs[label, label], count, n_predicted[label])
-        cells = [f"{100 * scores[key]:.1f}" for key in ("F1", "precision", "recall")]
-        rows.append((label, *cells, f"{count:,}"))
-    mistakes = [f"{a} → {b} ({n})" for (a, b), n in pairs.most_common() if a != b]
-    return [*rows, tuple(mistakes[:CONFUSIONS])]
+    return pairs
 
 
-def _card(name, recipe, scores, rows, folder) -> str:
+def _card(name, recipe, scores, by_label, folder) -> str:
     task = recipe.task
     sizes = sum(file.stat().st_size for file in folder.rglob("head.*"))
     lines = [
@@ -271,13 +301,9 @@ def _card(name, recipe, scores, rows, folder) -> str:
     for head, values in scores.items():
         text = ", ".join(f"{key} {100 * value:.2f}" for key, value in values.items())
         lines.append(f"- {head.name if head != folder else name}: {text}")
-    if rows:
-        *by_label, worst = rows
-        columns = "label", "F1", "precision", "recall", "in the text"
-        lines += ["", markdown_table(columns, by_label), ""]
-        lines.append(f"Most frequent mistakes, expected → found: {', '.join(worst)}.")
-    lines += ["", "Made again by", "", "```sh"]
-    lines += [f"python -m elmo_keras.pipelines.make DATA OUT {name}", "```", ""]
+    for line in by_label:
+        lines += ["", line]
+    lines += ["", f"Made by `python -m elmo_keras.pipelines.make DATA OUT {name}`.", ""]
     return "\n".join(lines)
 
 

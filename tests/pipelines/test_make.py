@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import re
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_a_head_is_made_with_its_card_and_not_again(small, tmp_path, capsys):
     output = tmp_path / "out"
     module.make(small, output, ("en-pos",))
     card = (output / "en-pos/model_card.md").read_text()
-    assert "UD English-EWT (CC BY-SA 4.0)" in card and "| NOUN" in card
+    assert "UD English-EWT (CC BY-SA 4.0)" in card and ": NOUN " in card
     assert "accuracy" in card and "make DATA OUT en-pos" in card
     find = pipeline(output / "en-pos")
     assert find.language == "en" and len(find("The bank")) == 2
@@ -69,7 +70,7 @@ def test_roles_get_a_head_that_finds_predicates(small, tmp_path):
     module.make(small, tmp_path, ("en-srl",))
     assert isinstance(pipeline(tmp_path / "en-srl")("Ann saw him leave."), list)
     card = (tmp_path / "en-srl/model_card.md").read_text()
-    assert "- predicates: F1" in card and "| A0" in card
+    assert "- predicates: F1" in card and re.search(r" A0 \d", card)
 
 
 def test_types_of_entities_are_joined(data, tmp_path):

@@ -1,0 +1,77 @@
+"""The heads that come with the package."""
+
+import re
+
+import pytest
+
+from elmo_keras import pipeline
+from elmo_keras.hub.catalogue import BOX, CARD
+from elmo_keras.pipelines.pipeline import names
+from elmo_keras.tasks.tag.tagged_text import read_conllu
+
+NAMES = "en-coref en-ner en-pos en-srl ko-ner ko-pos ko-sentiment".split()
+ANSWERS = {  # name → text → what is found
+    "en-pos": (
+        "She can open the can.",
+        "She/PRON can/AUX open/VERB the/DET can/NOUN ./PUNCT",
+    ),
+    "en-ner": (
+        "Angela Merkel met Barack Obama in Berlin.",
+        "Angela Merkel/PER Barack Obama/PER Berlin/LOC",
+    ),
+    "ko-pos": ("그는 책을 샀다.", "그는/PRON 책을/NOUN 샀다/VERB ./PUNCT"),
+    "ko-ner": ("문재인 대통령이 서울에서 연설했다.", "문재인/PS 서울에서/LC"),
+}
+
+
+def test_all_have_ten_megabytes_at_most():
+    assert names() == NAMES
+    sizes = {
+        name: sum(file.stat().st_size for file in (BOX / name).rglob("*.np?"))
+        for name in NAMES
+    }
+    assert max(sizes.values()) < 2e6 and sum(sizes.values()) < 10e6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_says_what_the_head_learned_from_and_its_scores(name):
+    card = (BOX / name / CARD).read_text(encoding="utf-8")
+    assert "**Text.**" in card and "**Licence.**" in card
+    assert re.search(rf"- {name}: [\w .]+ \d\d\.\d\d", card)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_labels_of_a_sentence(name):
+    text, expected = ANSWERS[name]
+    found = [f"{answer['text']}/{answer['label']}" for answer in pipeline(name)(text)]
+    assert " ".join(found) == expected
+
+
+def test_roles_coreference_and_sentiment():
+    (event,) = pipeline("en-srl")("Mary sold the car to John yesterday.")
+    assert event["predicate"]["text"] == "sold"
+    assert [(role["text"], role["label"]) for role in event["roles"]] == [
+        ("Mary", "ARG0"),
+        ("the car", "ARG1"),
+        ("to John", "ARG2"),
+        ("yesterday", "ARGM-TMP"),
+    ]
+    clusters = pipeline("en-coref")(
+        "Mary met John at the station. She gave him a book."
+    )
+    texts = [[mention["text"] for mention in cluster] for cluster in clusters]
+    assert texts == [["Mary", "She"], ["John", "him"]]
+    feel = pipeline("ko-sentiment")
+    answers = feel(["배우들의 연기가 훌륭했다.", "너무 지루해서 졸았다."])
+    assert [answer["label"] for answer in answers] == ["positive", "negative"]
+
+
+def test_parts_of_speech_of_held_out_text(data):
+    examples = read_conllu(data("en_ewt/en_ewt-ud-dev.conllu"))[:500]
+    answers = pipeline("en-pos")([example["tokens"] for example in examples])
+    pairs = [
+        (word["label"], tag)
+        for answer, example in zip(answers, examples)
+        for word, tag in zip(answer, example["tags"], strict=True)
+    ]
+    assert sum(a == b for a, b in pairs) / len(pairs) > 0.955
