@@ -37,7 +37,7 @@ ENTITIES = {
 } | {name: name for name in ("PER", "LOC", "ORG")}
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
-CONFUSIONS = 8  # of a card
+LABELS, CONFUSIONS = 20, 8  # of a card, at most
 NOTHING = "none"  # where there is no span
 SETTINGS: dict[str, Any] = {
     "arithmetic": "int8",
@@ -234,10 +234,10 @@ def _scores_by_label(folder: Path, recipe: Recipe) -> list[str]:
         n_expected[expected] += n
         n_predicted[predicted] += n
     by_label = []
-    for label, count in n_expected.most_common():
-        if label != NOTHING:
-            f1 = span_scores(pairs[label, label], count, n_predicted[label])["F1"]
-            by_label.append(f"{label} {100 * f1:.1f} ({count:,})")
+    del n_expected[NOTHING]
+    for label, count in n_expected.most_common(LABELS):
+        f1 = span_scores(pairs[label, label], count, n_predicted[label])["F1"]
+        by_label.append(f"{label} {100 * f1:.1f} ({count:,})")
     mistakes = [f"{a} → {b} ({n})" for (a, b), n in pairs.most_common() if a != b]
     return [
         f"F1 by label, with its number in the text: {', '.join(by_label)}.",

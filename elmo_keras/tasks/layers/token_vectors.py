@@ -234,9 +234,7 @@ class TokenVectors(keras.layers.Layer):
         return cls(**config | {"elmo": elmo})
 
 
-def frequent_words(
-    sentences: Iterable[Sequence[str]], min_count: int = 2
-) -> list[str]:
+def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> list[str]:
     """The words, in lower case, that occur so often at least, most frequent first."""
     counts = collections.Counter(token.lower() for s in sentences for token in s)
     frequent = [word for word, count in counts.items() if count >= min_count]
