@@ -68,12 +68,12 @@ def test_the_site_is_built_without_warnings(tmp_path):
 
 def source(link):
     """The file that a page of the site is made of."""
-    path, hash, heading = link.removeprefix(SITE).partition("#")
+    path, _, heading = link.removeprefix(SITE).partition("#")
     if path == "live/":
         return str(ROOT / "docs/live/index.html")
     page = ROOT / "docs/pages" / path / ("" if path.endswith(".html") else "index.html")
     sources = page.with_suffix(".md"), page.with_suffix(".ipynb")
-    return f"{sources[0] if sources[0].exists() else sources[1]}{hash}{heading}"
+    return f"{sources[0] if sources[0].exists() else sources[1]}#{heading}"
 
 
 def headings(path):

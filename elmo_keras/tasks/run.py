@@ -121,9 +121,9 @@ class _Experiment:
         model = self._model(variant, train)
         labels = variant.targets(train, model)
         batches = variant.batches(train, labels=labels, cache=cache)
-        n_steps = variant.epochs * int(batches.shuffled(seed, 1).cardinality())
         rate = variant.learning_rate
         if variant.schedule == "cosine":
+            n_steps = variant.epochs * int(batches.shuffled(seed, 1).cardinality())
             rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
         model.compile(
             keras.optimizers.Adam(rate, global_clipnorm=5.0),  # pyright: ignore[reportArgumentType]

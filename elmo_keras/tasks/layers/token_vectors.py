@@ -235,7 +235,7 @@ class TokenVectors(keras.layers.Layer):
 
 
 def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> list[str]:
-    """The words, in lower case, that occur so often at least, most frequent first."""
+    """The words, in lower case, that occur `min_count` times or more, in order of frequency."""
     counts = collections.Counter(token.lower() for s in sentences for token in s)
     frequent = [word for word, count in counts.items() if count >= min_count]
     return sorted(frequent, key=lambda word: (-counts[word], word))
