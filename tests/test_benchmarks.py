@@ -7,8 +7,11 @@ import sys
 import numpy as np
 import pytest
 
+from elmo_keras.tasks.coreference.documents import read_conll_2012
+from elmo_keras.tasks.tag.tagged_text import read_roles
 from tests.benchmarks import (
     answer_spans,
+    corpora,
     embedding,
     engines,
     first_vector,
@@ -82,3 +85,50 @@ def test_the_best_spans_are_scored_with_and_without_learned_endings(tmp_path, ca
     (line,) = (x for x in capsys.readouterr().out.split("\n") if "| questions | 3" in x)
     # Of the first answers, two of the token's four characters: F1 2/3.
     assert line == "| questions | 3 | 77.78 / 33.33 | 100.00 / 100.00 |"
+
+
+def test_corpora_become_what_the_tasks_read(tmp_path):
+    sources = tmp_path / "sources"
+
+    def write(name, *lines):
+        (sources / name).parent.mkdir(parents=True, exist_ok=True)
+        (sources / name).write_text("\n".join((*lines, "")), encoding="utf-8")
+
+    def litbank(number, word, bracket=""):
+        return "\t".join(("a_brat", "0", str(number), word, *"________", bracket))
+
+    write(
+        "litbank/coref/conll/a_brat.conll",
+        "#begin document (a_brat); part 0",
+        *(litbank(0, "Ann", "(1|(3)"), litbank(1, "Lee", "1)"), litbank(2, "left")),
+        *("", litbank(0, "She", "(1)"), litbank(1, "hid", "(2)"), "", "#end document"),
+    )
+    write("gum/splits.md", "## train", "  * GUM_fiction_x", "## dev", "  * GUM_bio_x")
+    rest = "_\t" * 7
+    write(
+        "gum/coref/ontogum/conllu/GUM_bio_x.conllu",
+        *("# newdoc id = GUM_bio_x", "# speaker = Jo Li", f"1\tI\t{rest}Entity=(5)"),
+        *("", f"1\tmy\t{rest}Bridge=1|Entity=(6(5)|X=1", f"2\tdog\t{rest}Entity=6)"),
+    )
+    words = ("Dogs", "NNS"), ("are", "VBP"), ("barking", "VBG")
+    write(
+        "UD_English-EWT/en_ewt-ud-train.conllu",
+        "# newdoc id = weblog-x-y_1",
+        *(f"{i}\t{w}\t_\t_\t{tag}\t_" for i, (w, tag) in enumerate(words, 1)),
+    )
+    write(
+        "propbank-release/data/google/ewt/weblog/00/x-y_1.xml.gold_skel",
+        "x 0 0 [WORD] NNS * - - * (ARG0*",
+        "x 0 1 [WORD] VBP * be be.03 (V*) *)",
+        "x 0 2 [WORD] VBG * bark bark.01 * (V*)",
+    )
+    corpora.main(sources, tmp_path)
+    [novel] = read_conll_2012(tmp_path / "en_coref_litbank/train.conll.gz")
+    assert novel["sentences"] == [["Ann", "Lee", "left"], ["She", "hid"]]
+    assert novel["clusters"] == [[(0, 1), (3, 3)]]
+    [life] = read_conll_2012(tmp_path / "en_coref_gum/dev.conll")
+    assert life["speakers"] == [["Jo_Li"], ["-", "-"]]
+    assert life["clusters"] == [[(0, 0), (1, 1)]]
+    [roles] = read_roles(tmp_path / "en_srl_ewt/train.conll.gz")
+    assert roles["tokens"] == ["Dogs", "are", "barking"]
+    assert roles["tags"] == ["B-ARG0", "I-ARG0", "B-V"]
