@@ -2,7 +2,8 @@
 
 A folder holds `head.json` (`"language_model"`, its name, and `"model"`, Keras'
 configuration of the task model) and `head.npz`, in int8 with a scale for each column:
-Keras' names of the variables, as in a `.keras` file, without those of the biLM.
+Keras' names of the variables, as in a `.keras` file, without those of the biLM. There too
+are the words of word vectors, which are smaller when they are compressed.
 """
 
 import io
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 HEAD, ARRAYS, *_ = HEAD_FILES
 _BILM, _OPTIMIZER = "/elmo/bilm/", "optimizer/"
+_WORDS = "words"  # JSON as bytes
 _MOST = 2**28  # bytes of a file
 _DAMAGES = zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError
 LIGHT = "Tagger", "TextClassifier"  # classes that run without TensorFlow
@@ -61,6 +63,10 @@ def read_head(folder: Path) -> HeadFile:
         metadata = json.loads(whole_file(folder / HEAD, _MOST))
         with np.load(io.BytesIO(whole_file(folder / ARRAYS, _MOST))) as file:
             arrays = {name: file[name] for name in file.files}
+        words = arrays.pop(_WORDS, None)
+        if words is not None:
+            vectors = metadata["model"]["config"]["token_vectors"]["config"]
+            vectors["words"] = json.loads(words.tobytes())
         head = HeadFile(metadata, dict(_dequantized(arrays)))
         expected = metadata["digest"]
         _ = head.class_name, head.config, head.language_model  # are they there?
@@ -136,7 +142,8 @@ def save_head(
         "digest": _digest(language_model),
         "model": config,
     }
-    arrays = {}
+    words = json.dumps(vectors.pop("words"), ensure_ascii=False).encode()
+    arrays: dict[str, Any] = {_WORDS: np.frombuffer(words, np.uint8)}
     for name, array in variables.items():
         if _BILM not in name and not name.startswith(_OPTIMIZER):
             arrays |= _quantized(name, array[...])

@@ -9,7 +9,7 @@ from elmo_keras.hub.catalogue import BOX, CARD
 from elmo_keras.pipelines.pipeline import names
 from elmo_keras.tasks.tag.tagged_text import read_conllu
 
-NAMES = "en-coref en-ner en-pos en-srl ko-ner ko-pos ko-sentiment".split()
+NAMES = "en-coref en-ner en-pos en-qa en-srl ko-ner ko-pos ko-sentiment".split()
 ANSWERS = {  # name → text → what is found
     "en-pos": (
         "She can open the can.",
@@ -38,7 +38,7 @@ def test_a_card_says_what_the_head_learned_from_and_its_scores(name):
     card = (BOX / name / CARD).read_text(encoding="utf-8")
     assert "**Text.**" in card and "**Licence.**" in card
     assert re.search(rf"- {name}: [\w .]+ \d\d\.\d\d", card)
-    assert name == "en-coref" or "F1 by label" in card
+    assert name in ("en-coref", "en-qa") or "F1 by label" in card
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -48,7 +48,7 @@ def test_labels_of_a_sentence(name):
     assert " ".join(found) == expected
 
 
-def test_roles_coreference_and_sentiment():
+def test_roles_coreference_answers_and_sentiment():
     (event,) = pipeline("en-srl")("Mary sold the car to John yesterday.")
     assert event["predicate"]["text"] == "sold"
     assert [(role["text"], role["label"]) for role in event["roles"]] == [
@@ -62,6 +62,10 @@ def test_roles_coreference_and_sentiment():
     )
     texts = [[mention["text"] for mention in cluster] for cluster in clusters]
     assert texts == [["Mary", "She"], ["John", "him"]]
+    tower = "The Eiffel Tower was built from 1887 to 1889. It is 330 metres tall."
+    asked = ["How tall is the Eiffel Tower?", "When was it built?"]
+    answers = pipeline("en-qa")(question=asked, context=tower)
+    assert [answer["text"] for answer in answers] == ["330 metres", "1887 to 1889"]
     feel = pipeline("ko-sentiment")
     answers = feel(["배우들의 연기가 훌륭했다.", "너무 지루해서 졸았다."])
     assert [answer["label"] for answer in answers] == ["positive", "negative"]
