@@ -48,7 +48,7 @@ def test_labels_of_a_sentence(name):
     assert " ".join(found) == expected
 
 
-def test_roles_coreference_answers_and_sentiment():
+def test_roles_and_sentiment():
     (event,) = pipeline("en-srl")("Mary sold the car to John yesterday.")
     assert event["predicate"]["text"] == "sold"
     assert [(role["text"], role["label"]) for role in event["roles"]] == [
@@ -57,6 +57,13 @@ def test_roles_coreference_answers_and_sentiment():
         ("to John", "ARG2"),
         ("yesterday", "ARGM-TMP"),
     ]
+    feel = pipeline("ko-sentiment")
+    answers = feel(["배우들의 연기가 훌륭했다.", "너무 지루해서 졸았다."])
+    assert [answer["label"] for answer in answers] == ["positive", "negative"]
+
+
+@pytest.mark.slow  # by TensorFlow, in which both models are built
+def test_coreference_and_answers():
     clusters = pipeline("en-coref")(
         "Mary met John at the station. She gave him a book."
     )
@@ -66,9 +73,6 @@ def test_roles_coreference_answers_and_sentiment():
     asked = ["How tall is the Eiffel Tower?", "When was it built?"]
     answers = pipeline("en-qa")(question=asked, context=tower)
     assert [answer["text"] for answer in answers] == ["330 metres", "1887 to 1889"]
-    feel = pipeline("ko-sentiment")
-    answers = feel(["배우들의 연기가 훌륭했다.", "너무 지루해서 졸았다."])
-    assert [answer["label"] for answer in answers] == ["positive", "negative"]
 
 
 def test_parts_of_speech_of_held_out_text(data):
