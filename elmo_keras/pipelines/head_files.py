@@ -63,10 +63,8 @@ def read_head(folder: Path) -> HeadFile:
         metadata = json.loads(whole_file(folder / HEAD, _MOST))
         with np.load(io.BytesIO(whole_file(folder / ARRAYS, _MOST))) as file:
             arrays = {name: file[name] for name in file.files}
-        words = arrays.pop(_WORDS, None)
-        if words is not None:
-            vectors = metadata["model"]["config"]["token_vectors"]["config"]
-            vectors["words"] = json.loads(words.tobytes())
+        vectors = metadata["model"]["config"]["token_vectors"]["config"]
+        vectors["words"] = json.loads(arrays.pop(_WORDS).tobytes())
         head = HeadFile(metadata, dict(_dequantized(arrays)))
         expected = metadata["digest"]
         _ = head.class_name, head.config, head.language_model  # are they there?

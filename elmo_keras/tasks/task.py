@@ -83,7 +83,7 @@ class Task:
         dropout: rate of the dropout on word and character vectors.
         word_dim: size of a word's vector, 0 for none; 100, or that of `word_vectors`, if
             None.
-        min_count: how often a word of `train` occurs at least that has its own vector.
+        min_count: a word has a vector of its own if it occurs this often in `train`.
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
             or binary.
         freeze_word_vectors: whether no word vector is trained.

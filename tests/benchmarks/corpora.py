@@ -37,11 +37,12 @@ class Sentence(NamedTuple):
 
 def main(sources: Path, out: Path, /) -> None:
     litbank = sorted((sources / "litbank/coref/conll").glob("*.conll"))
-    write_coreference(out / "en_coref_litbank/train.conll.gz", litbank[:64])
-    write_coreference(out / "en_coref_litbank/dev.conll", litbank[64:80])
+    for name, files in ("train.conll.gz", litbank[:64]), ("dev.conll", litbank[64:80]):
+        write_coreference(out / "en_coref_litbank" / name, map(read_litbank, files))
     skeletons = sources / "propbank-release/data/google/ewt"
     for part, name in ("train", "train.conll.gz"), ("dev", "dev.conll"):
-        write_coreference(out / "en_coref_gum" / name, gum_files(sources / "gum", part))
+        files = gum_files(sources / "gum", part)
+        write_coreference(out / "en_coref_gum" / name, map(read_gum, files))
         words = sources / f"UD_English-EWT/en_ewt-ud-{part}.conllu"
         if words.exists() and skeletons.exists():
             write(out / "en_srl_ewt" / name, roles(words, skeletons))
@@ -54,11 +55,9 @@ def write(file: Path, lines: Iterable[str]) -> None:
     print(file)
 
 
-def write_coreference(file: Path, sources: Sequence[Path]) -> None:
-    if sources:
-        read = read_gum if "gum" in file.parent.name else read_litbank
-        documents = map(read, sources)
-        write(file, (line for document in documents for line in conll_2012(document)))
+def write_coreference(file: Path, documents: Iterable[Document]) -> None:
+    if lines := [line for document in documents for line in conll_2012(document)]:
+        write(file, lines)
 
 
 def gum_files(gum: Path, part: str) -> list[Path]:
@@ -147,12 +146,8 @@ def roles(words: Path, skeletons: Path) -> Iterator[str]:
     """The sentences of both, where they have as many tokens and mostly the same tags."""
     for name, sentences in documents(words):
         genre, _, stem = name.partition("-")
-        files = [*(skeletons / genre).glob(f"*/{stem}.xml.gold_skel")]
-        frames = (
-            [[row.split() for row in rows] for rows in blocks(files[0])]
-            if files
-            else []
-        )
+        files = (skeletons / genre).glob(f"*/{stem}.xml.gold_skel")
+        frames = [[row.split() for row in rows] for f in files for rows in blocks(f)]
         if len(frames) != len(sentences):
             continue
         for sentence, rows in zip(sentences, frames):
