@@ -21,10 +21,12 @@ def quantise(weights: np.ndarray, axis: Any) -> tuple[np.ndarray, np.ndarray]:
 def quantisation_error(
     weights: np.ndarray, values: np.ndarray, scales: np.ndarray
 ) -> float:
-    """The root mean square of the errors, as a part of the size of a typical weight.
+    """The root mean square of the errors, as parts of the size of an output's typical weight.
 
     About 0.01 for weights with a normal distribution, more with outliers.
     """
-    typical = np.median(np.abs(weights)) / 0.6745  # the deviation of a normal one
-    error = np.sqrt(np.mean(np.square(values * scales - weights)))
-    return float(error / max(typical, 1e-12))
+    axes = tuple(i for i, n in enumerate(scales.shape) if n < weights.shape[i])
+    # The deviation of normal ones. Outputs may differ much: those of a dead ReLU stay small.
+    typical = np.median(np.abs(weights), axis=axes, keepdims=True) / 0.6745
+    errors = (values * scales - weights) / np.maximum(typical, 1e-12)
+    return float(np.sqrt(np.mean(np.square(errors))))

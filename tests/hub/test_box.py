@@ -32,7 +32,8 @@ def test_the_files_are_those_of_the_card(model):
     assert size == pytest.approx(model.megabytes, abs=0.5)
     assert f"license: {model.licence.lower().replace(' ', '-')}" in card
     files = find_model(model.name)
-    assert files.has_softmax and len(files.vocabulary) == 50_000
+    stated = re.search(r"softmax over ([\d,]+) words", card)
+    assert files.has_softmax and f"{len(files.vocabulary):,}" == stated[1]
 
 
 def test_all_models_of_the_box_fit_a_wheel():
