@@ -505,7 +505,9 @@ class Trainer:
     def apply(self, gradients: Mapping, rate: float, clip_norm: float = 10.0):
         self.n_updates += 1
         corrected = math.sqrt(1 - 0.999**self.n_updates) / (1 - 0.9**self.n_updates)
-        self.rates.copy_(torch.tensor([rate * corrected, rate]))
+        # Filled, not copied: for a copy the host would wait.
+        for element, value in zip(self.rates, (rate * corrected, rate)):
+            element.fill_(value)
         if self.device.type != "cuda":
             self._update(gradients, clip_norm)
             return
