@@ -121,7 +121,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "UD Korean-GSD (CC BY-SA 4.0)",
         ),
         "ko-ner": Recipe(
-            tagging("ko-ner", klue, kind="klue"),
+            tagging("ko-ner", klue, kind="klue", word_dim=35),
             "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of them "
             "held out (CC BY-SA 4.0)",
         ),
