@@ -286,7 +286,7 @@ def weights_of(bilm: BidirectionalLanguageModel) -> dict[str, np.ndarray]:
                 )
                 for a in arrays
             ]
-        both = len(arrays) == 2 and name[-1] in "01"
+        both = name[-1] in "01"  # directions
         weights[name] = np.stack(arrays) if both else np.concatenate(arrays, axis=-1)
     return weights
 

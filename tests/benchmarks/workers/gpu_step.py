@@ -15,11 +15,11 @@ from torch.nn import functional
 from triton import language as tl
 
 CLIP = tl.constexpr(3.0)  # of cell states and outputs
-OF_WORDS = "embeddings convolution bias carry carry_bias transform transform_bias projection projection_bias"
-OF_LAYER = "kernel recurrent lstm_bias lstm_projection"
+OF_WORDS = "embeddings convolution bias carry carry_bias transform transform_bias projection projection_bias".split()
+OF_LAYER = "kernel recurrent lstm_bias lstm_projection".split()
 NAMES = [
-    *OF_WORDS.split(),
-    *(f"{name}_{layer}" for layer in range(2) for name in OF_LAYER.split()),
+    *OF_WORDS,
+    *(f"{name}_{layer}" for layer in range(2) for name in OF_LAYER),
     "softmax",
     "softmax_bias",
 ]
@@ -32,7 +32,7 @@ def _tanh(x):
 
 
 @triton.jit
-def _gates(inputs, bias, k, inside, n: tl.constexpr):
+def _gates(inputs, bias, inside, n: tl.constexpr):
     i = tl.sigmoid(tl.load(inputs, inside).to(tl.float32) + tl.load(bias, inside))
     j = _tanh(tl.load(inputs + n, inside).to(tl.float32) + tl.load(bias + n, inside))
     f = tl.sigmoid(
@@ -57,7 +57,7 @@ def _cell(
     row = row.to(tl.int64)
     i, j, f, o = _gates(
         inputs + at * inputs_stride + row * row_stride + k,
-        bias + direction * 4 * n + k, k, inside, n,
+        bias + direction * 4 * n + k, inside, n,
     )  # fmt: skip
     c = tl.load(before + at * cells_stride + row * n + k, inside)
     c = f * (c * tl.load(goes_on + row)) + i * j
@@ -79,7 +79,7 @@ def _cell_gradient(
     at = direction.to(tl.int64)
     row = row.to(tl.int64)
     p = inputs + at * inputs_stride + row * row_stride + k
-    i, j, f, o = _gates(p, bias + direction * 4 * n + k, k, inside, n)
+    i, j, f, o = _gates(p, bias + direction * 4 * n + k, inside, n)
     same = tl.load(goes_on + row)
     old = tl.load(before + at * cells_stride + row * n + k, inside) * same
     c = tl.load(cells + at * cells_stride + row * n + k, inside)
@@ -433,7 +433,7 @@ class Trainer:
         """The last layer's outputs, from token vectors (2, steps · rows, dim)."""
         x = functional.dropout(x, self.dropout)
         for i, layer in enumerate(layers):
-            weights = [self.weights[f"{name}_{i}"] for name in OF_LAYER.split()]
+            weights = [self.weights[f"{name}_{i}"] for name in OF_LAYER]
             y = OverRows.apply(x, *weights, layer)
             x = functional.dropout(x + y if i else y, self.dropout)
         return x
@@ -467,11 +467,10 @@ class Trainer:
             graph.replay()
         else:
             loss, d_x, gradients = self._over_rows()
-        names = OF_WORDS.split()
         of_words = torch.autograd.grad(
-            x, [self.weights[name] for name in names], d_x.reshape(-1, self.dim)
+            x, [self.weights[name] for name in OF_WORDS], d_x.reshape(-1, self.dim)
         )
-        return loss, dict(zip(names, of_words)) | gradients
+        return loss, dict(zip(OF_WORDS, of_words)) | gradients
 
     def _over_rows(self):
         """Loss and gradients from the token vectors on: shapes are the same every time."""
@@ -494,7 +493,7 @@ class Trainer:
                 b["hits"][direction],
             )
             total = total + losses.sum()
-        names = [name for name in NAMES if name not in OF_WORDS.split()]
+        names = [name for name in NAMES if name not in OF_WORDS]
         steps, rows = b["goes_on"].shape
         d_x, *gradients = torch.autograd.grad(
             total / (2 * rows), [b["x"], *(self.weights[name] for name in names)]
