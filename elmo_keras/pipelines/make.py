@@ -82,7 +82,12 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "UD English-EWT (CC BY-SA 4.0)",
         ),
         "en-ner": Recipe(
-            tagging("en-ner", Path(f"{ner}.train.conll"), Path(f"{ner}.dev.conll")),
+            tagging(
+                "en-ner",
+                Path(f"{ner}.train.conll"),
+                Path(f"{ner}.dev.conll"),
+                elmo_dropout=0.5,
+            ),
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) and "
             "Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth of "
             "Wikigold and of Universal NER, WNUT-17's dev, the tweets `h`",
