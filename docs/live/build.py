@@ -150,13 +150,13 @@ def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         tagger, vectors = LightTagger(head), head.config["token_vectors"]["config"]
         words = tagger.vectors
         is_mix = vectors["elmo_at"] == "input" and words.layers == "mix"
-        if not is_mix or words.words is None or not tagger.crf:
+        if not is_mix or not tagger.crf:
             raise ValueError(
-                f"{path} should have a CRF, and at its input word vectors and a mix of "
-                "ELMo's layers."
+                f"{path} should have a CRF, and at its input a mix of ELMo's layers."
             )
         ((gamma, scalars),) = words.mixes
-        values, scales = quantise(words.words, 0)
+        no_words = np.zeros((1, 0), np.float32)
+        values, scales = quantise(no_words if words.words is None else words.words, 0)
         lstms = [lstm_model(*lstm, steps={1: (STEPS,)}) for lstm in tagger.lstms]
         arrays = {
             "forward": lstms[0],
@@ -172,7 +172,7 @@ def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         metadata.append(
             {
                 "tags": tagger.tags,
-                "words": vectors["words"],
+                "words": list(words.ids),
                 "mix": (gamma * softmax(scalars)).tolist(),
                 "layer_norm": words.layer_norm,
                 "marks_spans": marks_spans(tagger.tags),
