@@ -33,7 +33,9 @@ def task_model(kind, language_model, elmo_at="input", *, word_dim=5, **elmo):
     n = 2 if elmo_at == "both" else 1
     layer = Elmo.from_pretrained(language_model, num_representations=n, **elmo)
     weights = layer.bilm.get_weights()
-    vectors = TokenVectors(WORDS if word_dim else [], word_dim, 0, elmo=layer, elmo_at=elmo_at)
+    vectors = TokenVectors(
+        WORDS if word_dim else [], word_dim, 0, elmo=layer, elmo_at=elmo_at
+    )
     model = built(MAKERS[kind](vectors))
     layer.bilm.set_weights(weights)
     return model
