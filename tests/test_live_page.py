@@ -59,7 +59,7 @@ def model(tmp_path_factory):
 
 def head(model, kind):
     settings = {"layer_norm": True, "word_dim": 0} if kind == "ner" else None
-    return make_head(kind, model, model.parent, elmo=settings)
+    return make_head(kind, model, model.parent, settings=settings)
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
                 "en-ner",
                 Path(f"{ner}.train.conll"),
                 Path(f"{ner}.dev.conll"),
-                word_dim=0,
+                word_dim=0,  # better on text of other kinds
                 elmo_dropout=0.5,
             ),
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) and "

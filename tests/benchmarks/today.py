@@ -3,10 +3,10 @@
     python -m tests.benchmarks.today --data FOLDER
 
 FOLDER holds the corpora. word2vec (skip-grams, 256 dimensions, one epoch) learns from the
-text that `en` learned from, unless --word2vec names other files. A logistic regression
-learns entities of Wikigold and parts of speech of EWT from few and from many sentences.
-Whole sentences: how often the cosine to a sentence of SNLI is higher for one that follows
-from it than for one that contradicts it. Systems take turns at 512 sentences of Wikipedia.
+text that `en` learned from. A logistic regression learns entities of Wikigold and parts of
+speech of EWT from few and from many sentences. Whole sentences: how often the cosine to a
+sentence of SNLI is higher for one that follows from it than for one that contradicts it.
+Systems take turns at 512 sentences of Wikipedia.
 """
 
 import collections
@@ -37,10 +37,9 @@ FEW, MANY = {"ner": 136, "pos": 100}, {"ner": 1360, "pos": 2000}
 def main(
     *,
     data: Path,
-    word2vec: Sequence[Path] = (),
     rounds: runner.Count = 5,
 ) -> None:
-    texts = word2vec or [data / name for name in TEXTS]
+    texts = [data / name for name in TEXTS]
     commands = {
         "`en` in int8": ("our_features",),
         "word2vec of the same text": ("with_word2vec", *texts),

@@ -49,9 +49,11 @@ def save_task_model(kind, language_model, folder, elmo_at="input", **elmo):
     return path
 
 
-def make_head(kind, language_model, folder, elmo_at="input", *, elmo=None, **metadata):
+def make_head(
+    kind, language_model, folder, elmo_at="input", *, settings=None, **metadata
+):
     """The folder of a head, below `folder`."""
-    path = save_task_model(kind, language_model, folder, elmo_at, **(elmo or {}))
+    path = save_task_model(kind, language_model, folder, elmo_at, **(settings or {}))
     head = Path(folder) / kind
     save_head(path, str(language_model), head, **metadata)
     if kind == "srl":
