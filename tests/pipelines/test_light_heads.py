@@ -33,19 +33,20 @@ def layers(model_directory):
     [
         ("pos", {}),
         ("ner", {"elmo_at": "both"}),
-        ("ner", {"elmo": {"layer_norm": True}}),
+        ("ner", {"settings": {"layer_norm": True}}),
         ("plain", {"elmo_at": "output"}),
-        pytest.param("pos", {"elmo": {"layers": "top"}}, marks=slow),
-        pytest.param("pos", {"elmo": {"layers": 1}}, marks=slow),
-        pytest.param("pos", {"elmo": {"layers": "average"}}, marks=slow),
+        pytest.param("pos", {"settings": {"layers": "top"}}, marks=slow),
+        pytest.param("pos", {"settings": {"layers": 1}}, marks=slow),
+        pytest.param("pos", {"settings": {"layers": "average"}}, marks=slow),
     ],
 )
 def test_a_tagger_gives_the_tags_of_its_task_model(
     kind, options, model_directory, layers, tmp_path
 ):
     folder = make_head(kind, model_directory, tmp_path, **options)
-    elmo = options.get("elmo", {})
-    model = task_model(kind, model_directory, options.get("elmo_at", "input"), **elmo)
+    settings = options.get("settings", {})
+    elmo_at = options.get("elmo_at", "input")
+    model = task_model(kind, model_directory, elmo_at, **settings)
     expected = KerasTagger(model).tag(SENTENCES)
     answers = LightTagger(read_head(folder)).tag(SENTENCES, layers)
     for answer, tags in zip(answers, expected, strict=True):
