@@ -27,7 +27,7 @@ Layers = Sequence[np.ndarray]  # (layers, tokens, dim) of each sentence
 
 
 def main(
-    model: Path,
+    model: str,
     /,
     *,
     text: Path,
