@@ -1,7 +1,6 @@
 """The benchmarks' own arithmetic, requests and tables; the peers are not needed."""
 
 import importlib
-import json
 import sys
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from elmo_keras.tasks.coreference.documents import read_conll_2012
 from elmo_keras.tasks.tag.tagged_text import read_roles
 from tests.benchmarks import (
-    answer_spans,
     corpora,
     embedding,
     engines,
@@ -67,24 +65,6 @@ def test_each_row_of_the_gains_is_a_task_with_files(data, tmp_path):
         assert task.train.is_file() and (task.test is None or task.test.is_file())
         baseline, elmo = (variant.variant for variant in task.variants())
         assert baseline.startswith("baseline") and f"-{folder[:2]}-int8" in elmo
-
-
-def test_the_best_spans_are_scored_with_and_without_learned_endings(tmp_path, capsys):
-    def question(identity, text, start):
-        answer = {"text": text, "answer_start": start}
-        return {"id": identity, "question": "?", "answers": [answer]}
-
-    context = "서울에서 태어났다"
-    paragraph = {
-        "context": context,
-        "qas": [question(n, "서울", 0) for n in "12"] + [question("3", context, 0)],
-    }
-    path = tmp_path / "questions.json"
-    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}), "utf-8")
-    answer_spans.main(path, metric="korquad")
-    (line,) = (x for x in capsys.readouterr().out.split("\n") if "| questions | 3" in x)
-    # Of the first answers, two of the token's four characters: F1 2/3.
-    assert line == "| questions | 3 | 77.78 / 33.33 | 100.00 / 100.00 |"
 
 
 def test_corpora_become_what_the_tasks_read(tmp_path):
