@@ -124,6 +124,7 @@ def test_the_command_prints_a_line_for_each_token(tmp_path):
     assert score(command) == 0
     rows = [line.split("\t") for line in output.read_text().splitlines()[1:]]
     assert [" ".join(row[:3]) for row in rows] == ["1 0 a", "1 1 b", "3 0 c"]
+    assert score(command) == 2  # the file exists
 
 
 @pytest.mark.usefixtures("read")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from elmo_keras.embed.layer_cache import LayerCache
 
 CONLLU = "conllu"
-TEXTS = "fasttext", "trees", "nsmc"
 UNKNOWN = -2  # a tag that the training examples lack
 
 

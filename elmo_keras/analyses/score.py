@@ -49,6 +49,8 @@ def score(
     if output is not None:
         check_file(output)
         check_apart([output], [Path(file), *parts_of_model(model)])
+        if output.exists():
+            raise ValueError(f"{output} exists already. Give another output.")
     import_tensorflow()
     from elmo_keras.language_model import LanguageModel
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_counts, check_finite
+from elmo_keras.argument_checks import check_choices, check_counts, check_finite
 from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.length_batches import balanced_batches, chunks, in_turn
 from elmo_keras.text.sentences import Sentence, plain, tokens_of_sentences
+from elmo_keras.text.tokenizers import find_tokenizer
 from elmo_keras.util.files import installed_version
 from elmo_keras.util.progress import Progress
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo
 
 LITE = ".tflite"  # suffix of a file for LiteRT
+ARITHMETICS = "float32", "bfloat16", "mixed_bfloat16", "int8"
 BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
 
@@ -120,6 +122,10 @@ class Embedder:
                 "`weights` and `arithmetic` belong to a model that is read. Received "
                 "them with an `Elmo` layer."
             )
+        if arithmetic is not None:
+            check_choices(ARITHMETICS, arithmetic=arithmetic)
+        if tokenizer is not None and not callable(tokenizer):
+            find_tokenizer(str(tokenizer))
         is_lite = uses_litert(model, arithmetic)
         settings = {
             "model": model if is_layer else absolute(model),

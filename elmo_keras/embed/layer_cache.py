@@ -115,8 +115,8 @@ def precompute_layers(
             layers, which has the next arguments already.
         sentences: texts or lists of tokens, as in `Embedder.encode`; or a `tf.data.Dataset`
             of texts, or of pairs of text and label, not batched.
-        labels: a label for each sentence, or an array with one for each token, padded with
-            −1; None for a dataset without labels.
+        labels: a label for each sentence, or an array: with one for each token, which is
+            padded with −1, or of one length for all; None for a dataset without labels.
         batch_size: sentences in a batch.
         shuffle: whether each epoch has another order, in batches of similar lengths;
             otherwise the order is that of the sentences, as `evaluate` and `predict` need it.
@@ -130,8 +130,9 @@ def precompute_layers(
         at padding; with labels, of pairs of layers and labels.
 
     Raises:
-        ValueError: there are no sentences, or not as many labels, or these differ in rank;
-            a dataset is batched, has no end, or has more than texts and labels.
+        ValueError: there are no sentences, or not as many labels, or these differ in rank,
+            or in length while they are not one for each token; a dataset is batched, has no
+            end, or has more than texts and labels.
         OSError: the disk is full.
 
     >>> from elmo_keras import ElmoConfig
@@ -160,8 +161,10 @@ def precompute_layers(
             "There should be sentences, and a label for each. Received: "
             f"{len(tokens)} sentences and {count}"
         )
-    cache = LayerCache(model, tokens, folder, progress=progress)
     lengths = np.array([len(sentence) for sentence in tokens])
+    if targets is not None:
+        _check_lengths(targets, lengths)
+    cache = LayerCache(model, tokens, folder, progress=progress)
     rng = np.random.default_rng(seed)
 
     def batch(rows):
@@ -213,7 +216,18 @@ def _read_dataset(dataset, labels) -> tuple[Any, Any]:
 def _targets(labels) -> list[np.ndarray]:
     """Labels as arrays of one dtype."""
     arrays = [np.asarray(label) for label in plain(labels)]
-    if len({array.ndim for array in arrays}) > 1:
+    dtype = np.result_type(*arrays) if arrays else np.dtype(np.float32)
+    if len({array.ndim for array in arrays}) > 1 or dtype.kind == "O":
         raise ValueError("Labels should be numbers, or arrays of one rank.")
-    dtype = np.result_type(*arrays) if arrays else np.float32
     return [array.astype(dtype) for array in arrays]
+
+
+def _check_lengths(targets, lengths):
+    """Arrays of different lengths are labels of tokens."""
+    n_labels = [len(target) if target.ndim else 0 for target in targets]
+    if len({*n_labels}) > 1 and n_labels != lengths.tolist():
+        i = int(np.argmax(lengths != n_labels))
+        raise ValueError(
+            "Arrays of labels should have one for each token, or all the same length. "
+            f"Received: sentence {i} with {lengths[i]} tokens and {n_labels[i]} labels"
+        )

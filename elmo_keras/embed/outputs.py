@@ -32,7 +32,9 @@ def check_output(
     check_file(output)
     check_folder(folder_of(output))
     if output.exists() and not overwrite:
-        raise ValueError(f"{output} exists. Give another name, or ask to overwrite it.")
+        raise ValueError(
+            f"{output} exists. Give another name, or overwrite it (--overwrite)."
+        )
     if pooling and is_hdf5(output):
         raise ValueError(
             "HDF5 holds the vectors of tokens. For a vector of each sentence, the "
@@ -58,7 +60,9 @@ def check_output_folder(
     check_folder(folder_of(output))
     names = sorted(path.name for path in output.iterdir()) if output.exists() else []
     if names and not overwrite:
-        raise ValueError(f"{output} exists. Give another name, or ask to overwrite it.")
+        raise ValueError(
+            f"{output} exists. Give another name, or overwrite it (--overwrite)."
+        )
     others = [name for name in names if not name.startswith("part-")]
     if others:
         raise ValueError(

@@ -223,7 +223,9 @@ def ask(
     read = read_text(0, context)
     for question in questions:
         print(formats.printable(question))
-        for best in loaded.best(read, read_text(0, question), answers):
+        asked = read_text(0, question)
+        loaded.check_script(asked)
+        for best in loaded.best(read, asked, answers):
             if not best["text"]:
                 print("  no answer")
                 continue

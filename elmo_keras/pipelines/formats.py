@@ -2,6 +2,7 @@
 
 import collections
 import html
+import itertools
 import json
 import unicodedata
 from collections.abc import Sequence
@@ -48,14 +49,15 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
         for notes, row in zip(misc, zip(*columns)):
             notes.append(f"ROLES={','.join(row)}")
         for notes, (_, end), (begin, _) in zip(misc, spans, spans[1:]):
-            if end == begin:
+            if not any(map(str.isspace, text.piece(end, begin))):
                 notes.append("SpaceAfter=No")
         sentence = " ".join(text.piece(spans[0][0], spans[-1][1]).split())
         lines.append(f"# text = {sentence}\n")
+        words = itertools.starmap(text.piece, spans)
         lines += [
-            f"{n}\t{token}\t_\t{tag}\t_\t_\t_\t_\t_\t{'|'.join(notes) or '_'}\n"
-            for n, (token, tag, notes) in enumerate(
-                zip(tokens, tags or "_" * len(tokens), misc), 1
+            f"{n}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t{'|'.join(notes) or '_'}\n"
+            for n, (word, tag, notes) in enumerate(
+                zip(words, tags or "_" * len(tokens), misc), 1
             )
         ]
         lines.append("\n")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from elmo_keras.text.sentence_splitter import sentence_words
 from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
@@ -42,7 +43,8 @@ class Text(NamedTuple):
 def read_text(index: int, value: Sentence) -> Text:
     """A `str`, split into sentences and words; or the tokens of one sentence.
 
-    Words are split as `split_words` does. `index` is named in errors.
+    Words are split as `split_words` does, and composed (NFC), as models know them.
+    `index` is named in errors.
     """
     value = plain(value)
     if not isinstance(value, str):
@@ -52,7 +54,8 @@ def read_text(index: int, value: Sentence) -> Text:
         token_spans = [(i, i + 1) for i in range(len(tokens))]
         return Text(tokens, [tokens] if tokens else [], [token_spans] if tokens else [])
     spans = list(sentence_words(value))
-    return Text(value, [[value[a:b] for a, b in row] for row in spans], spans)
+    words = [[normalize("NFC", value[a:b]) for a, b in row] for row in spans]
+    return Text(value, words, spans)
 
 
 def script_is(text: Text, language: str | None) -> bool:

@@ -91,8 +91,10 @@ def _tokens(index, value, tokenizer):
     sentence = plain(value)
     if isinstance(sentence, bytes):  # what is not UTF-8 is refused below
         sentence = sentence.decode(errors="surrogateescape")
+    expected = f"Sentence {index} should be a str or a list of tokens (str)"
     if isinstance(sentence, str) and tokenizer is not None:
-        sentence = tokenizer(sentence)
+        value = sentence = tokenizer(sentence)
+        expected = f"`tokenizer` should make tokens (str) of sentence {index}"
     try:
         if isinstance(sentence, (str, bytes)):
             sentence = encoded(sentence).split()  # at ASCII white space only
@@ -104,10 +106,7 @@ def _tokens(index, value, tokenizer):
     except UnicodeError as error:
         raise ValueError(f"Sentence {index} should be UTF-8. {error}") from None
     except (TypeError, AttributeError):
-        raise TypeError(
-            f"Sentence {index} should be a str or a list of tokens (str). "
-            f"Received: {_shown(value)}"
-        ) from None
+        raise TypeError(f"{expected}. Received: {_shown(value)}") from None
     if b"" in tokens:
         raise ValueError(
             f"The tokens of sentence {index} should not be empty. Token "

@@ -228,8 +228,16 @@ def test_what_names_no_model_is_refused(model):
 
 
 def test_an_unknown_arithmetic_is_refused(model_directory):
-    with pytest.raises(ValueError, match="Cannot"):
+    with pytest.raises(ValueError, match="`arithmetic` should be one of"):
         Embedder(model_directory, arithmetic="x")
+
+
+def test_a_tokenizer_that_makes_no_tokens_is_named(model_directory):
+    with pytest.raises(ValueError, match="`tokenizer` should be one of"):
+        Embedder(model_directory, tokenizer=5)
+    embedder = Embedder(model_directory, tokenizer=lambda text: None)
+    with pytest.raises(TypeError, match="`tokenizer` should make tokens"):
+        embedder("Ann")
 
 
 @pytest.mark.parametrize(

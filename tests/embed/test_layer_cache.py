@@ -100,6 +100,10 @@ def test_what_does_not_fit_is_refused(elmo):
         precompute_layers(elmo, pairs.repeat())
     with pytest.raises(ValueError, match="arrays of one rank"):
         precompute_layers(elmo, TEXTS[:2], [0, [1]])
+    with pytest.raises(ValueError, match="arrays of one rank"):
+        precompute_layers(elmo, TEXTS[:2], [None, None])
+    with pytest.raises(ValueError, match="sentence 1 with 1 tokens and 2 labels"):
+        precompute_layers(elmo, ["a b c", "d"], [[0, 1, 0], [1, 0]])
     with pytest.raises(ValueError, match="`batch_size` should be"):
         precompute_layers(elmo, TEXTS, batch_size=0)
 

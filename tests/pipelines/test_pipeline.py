@@ -186,6 +186,16 @@ def test_another_script_is_warned_of(model_directory, tmp_path):
         find(["It isn’t café 7.5!", "", "👩\u200d🚀 ...", ["Ann"]])
 
 
+def test_decomposed_text_is_read_as_composed(tagger):
+    text = "Café 학교에 갔다."
+    decomposed = unicodedata.normalize("NFD", text)
+    found, same = tagger([decomposed, text])
+    for word, expected in zip(found, same, strict=True):
+        assert (word["label"], word["score"]) == (expected["label"], expected["score"])
+        assert word["text"] == decomposed[word["start"] : word["end"]]
+        assert unicodedata.normalize("NFC", word["text"]) == expected["text"]
+
+
 @pytest.mark.parametrize(
     "texts", [None, 5, {"text": "a"}, {"a"}, [5], [None], [["a", 5]]]
 )
