@@ -54,7 +54,7 @@ ROWS = {  # folders, which begin with the name of the language model
     "ko_qa": Row(Answering, "questions, Korean", KORQUAD, 4, 2, 1),
     "en_snli": Row(Entailment, "entailment", "dev.txt", 6, 2, 3, "SNLI, +0.7"),
     "en_srl_ewt": Row(Tagging, "semantic roles", PARTS, 5, 2, 1, ONTONOTES),
-    "en_coref_litbank": Row(Coreference, "coreference", PARTS, 8, 2, 1, ONTONOTES),
+    "en_coref_litbank": Row(Coreference, "coreference", PARTS, 8, 2, 3, ONTONOTES),
     "en_ner_misc": Row(Tagging, "entities, Wikigold", GOLD, 15, 3, 3, CONLL),
     "ko_klue": Row(Tagging, "entities, Korean", SMALL, 8, 2, 1, CONLL),
     "en_sst5": Row(
