@@ -191,7 +191,7 @@ def draw(found: dict[str, list[Measured]], starts: list[str], path: Path) -> Non
     axes.invert_yaxis()
     axes.axvline(0, color=grey, linewidth=1)
     axes.set_xlabel("gain from ELMo, points", color=grey)
-    axes.margins(x=0.12)
+    axes.margins(x=0.12, y=0.02)
     axes.tick_params(colors=grey)
     axes.spines[:].set_visible(False)
     axes.legend(frameon=False, labelcolor=grey)
