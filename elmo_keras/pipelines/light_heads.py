@@ -44,7 +44,7 @@ class SentenceLayers:
     def normalized(self) -> np.ndarray:
         """With mean 0 and variance 1 in each layer of a token, as `layer_norm` of a mix."""
         x = self.flat - self.flat.mean(axis=2, keepdims=True)
-        variance = np.square(x).mean(axis=2, keepdims=True)
+        variance = np.einsum("ltd,ltd->lt", x, x)[..., None] / np.float32(x.shape[2])
         return np.divide(x, np.sqrt(variance + np.float32(1e-12)), out=x)
 
 
