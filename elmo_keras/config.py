@@ -27,8 +27,9 @@ CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
 UNKNOWN_WORD = "<oov>"
 SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
 
-# Field of `ElmoConfig` → where the published options.json keeps it.
 TokenizerName = Literal["spaces", "words"]  # how text is split, see `text.tokenizers`
+Arithmetic = Literal["float32", "bfloat16", "mixed_bfloat16", "int8"]
+# Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {
     "units": ("lstm", "dim"),
     "projection_dim": ("lstm", "projection_dim"),

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmo_keras.config import Arithmetic
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.word_vectors import WORDS_AT_ONCE
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
-from elmo_keras.util.arguments import Arithmetic, Count, Texts
+from elmo_keras.util.arguments import Count, Texts
 from elmo_keras.util.command import import_tensorflow
 
 MAX_WORDS = 20_000  # the most frequent ones are candidates

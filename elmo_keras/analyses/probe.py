@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from elmo_keras.config import Arithmetic
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.util.arguments import Arithmetic, Count, Positive, Seeds
+from elmo_keras.util.arguments import Count, Positive, Seeds
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import markdown_table, percent_spread
 

@@ -12,7 +12,7 @@ from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.files import replacing
-from elmo_keras.util.outputs import check_apart, check_file
+from elmo_keras.util.outputs import check_apart, check_new_file
 from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ def score(
         output: file of the table; standard output if not given
     """
     if output is not None:
-        check_file(output)
         check_apart([output], [Path(file), *parts_of_model(model)])
-        if output.exists():
-            raise ValueError(f"{output} exists already. Give another output.")
+        check_new_file(output)
     import_tensorflow()
     from elmo_keras.language_model import LanguageModel
 

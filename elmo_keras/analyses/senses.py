@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmo_keras.config import Arithmetic
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.tasks.readers.lines import blocks, parse_all
-from elmo_keras.util.arguments import Arithmetic, Count
+from elmo_keras.util.arguments import Count
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import markdown_table
 

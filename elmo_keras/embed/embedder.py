@@ -6,11 +6,12 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
 from elmo_keras.argument_checks import check_choices, check_counts, check_finite
+from elmo_keras.config import Arithmetic
 from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.hub.local_files import absolute
@@ -24,7 +25,6 @@ if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo
 
 LITE = ".tflite"  # suffix of a file for LiteRT
-ARITHMETICS = "float32", "bfloat16", "mixed_bfloat16", "int8"
 BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
 
@@ -123,9 +123,9 @@ class Embedder:
                 "them with an `Elmo` layer."
             )
         if arithmetic is not None:
-            check_choices(ARITHMETICS, arithmetic=arithmetic)
-        if tokenizer is not None and not callable(tokenizer):
-            find_tokenizer(str(tokenizer))
+            check_choices(get_args(Arithmetic), arithmetic=arithmetic)
+        if tokenizer is not None:
+            find_tokenizer(tokenizer)
         is_lite = uses_litert(model, arithmetic)
         settings = {
             "model": model if is_layer else absolute(model),

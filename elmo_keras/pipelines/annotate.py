@@ -221,6 +221,7 @@ def ask(
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")
     read = read_text(0, context)
+    loaded.check_script(read)
     for question in questions:
         print(formats.printable(question))
         asked = read_text(0, question)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from cyclopts import Parameter
 
+from elmo_keras.config import Arithmetic
 from elmo_keras.hub.local_files import model_title
 from elmo_keras.util.arguments import (
-    Arithmetic,
     Count,
     Index,
     NonNegative,

@@ -94,7 +94,7 @@ TOKENIZERS: dict[str | None, Tokenizer] = {
 
 def find_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer:
     """The function of a name, or itself."""
-    if not isinstance(tokenizer, str):
+    if callable(tokenizer):
         return tokenizer
     check_choices(get_args(TokenizerName), tokenizer=tokenizer)
     return TOKENIZERS[tokenizer]

@@ -62,7 +62,6 @@ Shares = Annotated[
 Texts = Annotated[list[str], Parameter(consume_multiple=True)]
 Paths = Annotated[list[Path], Parameter(consume_multiple=True)]
 
-Arithmetic = Literal["float32", "mixed_bfloat16", "bfloat16", "int8"]
 Layers = Annotated[
     Literal["mix", "average", "top", "all"] | int, Parameter(validator=_check_layer)
 ]

@@ -52,6 +52,12 @@ def check_file(path: Path) -> None:
     _check_name(temporary_path(path))  # the longest name that is used
 
 
+def check_new_file(path: Path) -> None:
+    check_file(path)
+    if path.exists():
+        raise ValueError(f"{path} exists already. Give another output.")
+
+
 def check_folder(path: Path) -> None:
     """Refuses a path at which no folder can be made, with parents, or written to."""
     existing = next(p for p in (path, *path.absolute().parents) if os.path.lexists(p))

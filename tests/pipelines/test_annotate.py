@@ -30,6 +30,14 @@ def rows(path):
     return [line.split("\t") for line in lines if line and line[0] != "#"]
 
 
+def test_conllu_has_the_words_of_the_text(head, tmp_path):
+    text, output = tmp_path / "text.txt", tmp_path / "o.conllu"
+    text.write_text("cafe\u0301 gone\u200b.\n", encoding="utf-8")
+    assert annotate([text, output, "--with", head("pos")]) == 0
+    words = [(row[1], row[9]) for row in rows(output)]
+    assert words == [("cafe\u0301", "_"), ("gone", "SpaceAfter=No"), (".", "_")]
+
+
 def test_conllu_has_tags_entities_and_roles(text, head, tmp_path):
     output, heads = tmp_path / "o.conllu", [head("pos"), head("ner"), head("srl")]
     assert annotate([text, output, "--with", *heads]) == 0

@@ -10,13 +10,14 @@ from typing import Literal
 from elmo_keras.analyses.search.exact_index import ExactIndex
 from elmo_keras.analyses.search.metadata import metadata_file
 from elmo_keras.analyses.search.text_sentences import TextSentences, check_vectors
+from elmo_keras.config import Arithmetic
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.outputs import is_parquet
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentences import words_of_sentences
 from elmo_keras.text.tokenizers import Tokenizer
-from elmo_keras.util.arguments import Arithmetic, Count, Index
+from elmo_keras.util.arguments import Count, Index
 from elmo_keras.util.command import import_tensorflow, stopping
 from elmo_keras.util.outputs import check_apart, check_file
 

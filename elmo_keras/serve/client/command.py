@@ -10,7 +10,7 @@ from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.arguments import Seconds
 from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflow
-from elmo_keras.util.outputs import check_apart, check_file
+from elmo_keras.util.outputs import check_apart, check_new_file
 from elmo_keras.util.progress import Progress
 
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
@@ -53,9 +53,7 @@ def client(
     """
     check_suffix(output_file, ARRAY_SUFFIXES)
     check_apart([output_file], [input_file])
-    check_file(output_file)
-    if output_file.exists():
-        raise ValueError(f"{output_file} exists already. Give another output.")
+    check_new_file(output_file)
     import_tensorflow()
     from elmo_keras.serve.client.remote import (
         embed_text,
