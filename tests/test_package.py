@@ -32,7 +32,6 @@ GUIDES = "docs/pages/how-to"
 NEEDS = {  # modules that the Python of a page imports, and that may be missing
     f"{GUIDES}/other-libraries.md": "sklearn spacy datasets qdrant_client gensim",
     f"{GUIDES}/search.md": "faiss",
-    f"{GUIDES}/beam.md": "apache_beam",
     f"{GUIDES}/ray.md": "ray",
     f"{GUIDES}/spark.md": "pyspark",
 }
@@ -175,7 +174,7 @@ def test_the_python_of_the_pages_prints_what_they_show(
     page, folder, monkeypatch, capsys
 ):
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Beam and Spark
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Spark
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     for file in "text.hdf5", "tagger.keras":
         Path(file).unlink(missing_ok=True)  # by another page

@@ -19,7 +19,6 @@ LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"  # whoever sets it sees what TensorFlow logs
 EXTRAS = {
     "ai_edge_litert": "litert",
     "aiohttp": "serve",
-    "apache_beam": "beam",
     "faiss": "index",
     "grpc": "serve",
     "grpc_health": "serve",

@@ -26,12 +26,11 @@ from tests.support.processes import descendants, processor_seconds
 
 FIRST = "embed"  # what the others are compared with
 RAY = ["--engine", "ray", "--workers"]
-ENGINES = {  # the number of Beam's workers, or more arguments of `embed`
+ENGINES = {  # more arguments of `embed`
     FIRST: [],
     "Ray, 1 worker": [*RAY, "1"],
     "Ray, 2 workers": [*RAY, "2"],
     "Ray, 4 workers": [*RAY, "4"],
-    "Beam, 2 workers": 2,
 }
 OTHERS = tuple(ENGINES)[1:]
 BETWEEN_LOOKS = 0.3  # seconds
@@ -70,15 +69,12 @@ def main(
 
 
 def turn(
-    engine: int | list[str], folder: Path, python: str
+    engine: list[str], folder: Path, python: str
 ) -> tuple[float, float, np.ndarray]:
     """Lets an engine embed: seconds, processor seconds, and the vectors in order."""
     text, output = folder / "sentences.txt", folder / "out.parquet"
-    if isinstance(engine, int):
-        command = [runner.HERE / "workers/on_beam.py", folder, text, output, engine]
-    else:
-        command = ["-c", CONSOLE, "embed", text, output, "--model", folder]
-        command += ["--layers", "average", "--pooling", "mean", *engine]
+    command = ["-c", CONSOLE, "embed", text, output, "--model", folder]
+    command += ["--layers", "average", "--pooling", "mean", *engine]
     seconds, processor = timed([python, *command])
     table = pq.read_table(output, columns=["id", "vector"]).sort_by("id")
     if table["id"].to_pylist() != list(range(len(table))):
