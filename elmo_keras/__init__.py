@@ -21,13 +21,13 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.formats.model_directory import save_model as save_model
     from elmo_keras.hub.hugging_face import push_to_hub as push_to_hub
     from elmo_keras.language_model import LanguageModel as LanguageModel
+    from elmo_keras.mirrored_strategy import MirroredStrategy as MirroredStrategy
     from elmo_keras.pipelines.pipeline import pipeline as pipeline
     from elmo_keras.text.characters import character_ids as character_ids
     from elmo_keras.text.corpus import Corpus as Corpus
-    from elmo_keras.text.mirrored_strategy import MirroredStrategy as MirroredStrategy
-    from elmo_keras.text.token_batches import tokenize as tokenize
     from elmo_keras.text.tokenize_layer import Tokenize as Tokenize
     from elmo_keras.text.tokenizers import split_words as split_words
+    from elmo_keras.text.tokens import tokenize as tokenize
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
     from elmo_keras.training.keras_model import (
         TrainableLanguageModel as TrainableLanguageModel,
@@ -44,7 +44,7 @@ _MODULES = {
     "Embedder": "embed.embedder",
     "ExportedElmo": "exported_elmo",
     "LanguageModel": "language_model",
-    "MirroredStrategy": "text.mirrored_strategy",
+    "MirroredStrategy": "mirrored_strategy",
     "Streams": "training.streams",
     "Tokenize": "text.tokenize_layer",
     "TrainableLanguageModel": "training.keras_model",
@@ -60,7 +60,7 @@ _MODULES = {
     "read_embeddings": "embed.embeddings",
     "save_model": "formats.model_directory",
     "split_words": "text.tokenizers",
-    "tokenize": "text.token_batches",
+    "tokenize": "text.tokens",
 }
 __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 

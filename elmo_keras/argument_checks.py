@@ -1,5 +1,6 @@
 """Checks of what constructors are given: a ValueError names the argument."""
 
+import reprlib
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -8,6 +9,12 @@ import numpy as np
 
 MAX_SIZE = 2**31 - 1  # of a dimension
 MAX_FLOAT = 3e38  # of float32
+
+_REPR = reprlib.Repr()
+_REPR.maxlevel = 4
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = 50
+_REPR.maxstring = _REPR.maxother = 200
+MAX_LENGTH = 2000
 
 
 def is_count(value: Any, least: int, most: int) -> bool:
@@ -67,3 +74,9 @@ def _check(values, is_right, expected):
     for name, value in values.items():
         if not is_right(value):
             raise ValueError(f"`{name}` should be {expected}. Received: {value!r:.200}")
+
+
+def shortened(value: object) -> str:
+    """`repr(value)`, without most of it where it is very long or deep."""
+    text = _REPR.repr(value)
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"

@@ -12,9 +12,9 @@ from elmo_keras.argument_checks import (
     check_clips,
     check_counts,
     is_count,
+    shortened,
 )
-from elmo_keras.util.command import shortened
-from elmo_keras.util.files import whole_file
+from elmo_keras.files import whole_file
 
 # Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
 _MAX_SIZE, _MAX_CHARACTERS, _MAX_GROUPS, _MAX_LAYERS = 2**16, 2**12, 100, 100

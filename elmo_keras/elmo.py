@@ -18,8 +18,8 @@ from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.text.mirrored_strategy import warn_of_replicas
-from elmo_keras.text.token_batches import (
+from elmo_keras.mirrored_strategy import warn_of_replicas
+from elmo_keras.text.tokens import (
     dense_tokens,
     is_placeholder,
     kind_and_rank,

@@ -6,8 +6,8 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from elmo_keras.text.mirrored_strategy import warn_of_replicas
-from elmo_keras.text.token_batches import (
+from elmo_keras.mirrored_strategy import warn_of_replicas
+from elmo_keras.text.tokens import (
     dense_tokens,
     kind_and_rank,
     received,

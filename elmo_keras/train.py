@@ -9,10 +9,10 @@ from cyclopts import Parameter
 
 from elmo_keras import Embedder
 from elmo_keras.analyses.neighbors import context_vectors, occurrences, print_uses
+from elmo_keras.progress import Progress
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.util.command import INTERRUPTED, import_tensorflow, stopping
-from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
     from elmo_keras.training.inputs import Inputs

@@ -12,9 +12,9 @@ from typing import Any, TextIO
 import numpy as np
 
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.files import replacing
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import Sentence, words_of_sentences
-from elmo_keras.util.files import replacing
 
 _LAYERS = "all", "top", "average"
 

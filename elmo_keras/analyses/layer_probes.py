@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.layers.pooling import masked_mean
-from elmo_keras.text.token_batches import token_mask
+from elmo_keras.text.tokens import token_mask
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmo_keras.files import replacing
 from elmo_keras.util.arguments import Paths
 from elmo_keras.util.command import import_tensorflow
-from elmo_keras.util.files import replacing
 from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,

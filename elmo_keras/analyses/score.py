@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from elmo_keras.files import replacing
 from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.command import import_tensorflow
-from elmo_keras.util.files import replacing
 from elmo_keras.util.outputs import check_apart, check_new_file
-from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
     from elmo_keras.language_model import SentenceScores

@@ -22,8 +22,8 @@ from elmo_keras.embed.parts import (
 )
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.writers.npy import write_npy
+from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import in_turn
-from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo

@@ -14,12 +14,12 @@ from elmo_keras.argument_checks import check_choices, check_counts, check_finite
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
+from elmo_keras.files import installed_version
 from elmo_keras.hub.local_files import absolute
+from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import balanced_batches, chunks, in_turn
 from elmo_keras.text.sentences import Sentence, plain, tokens_of_sentences
 from elmo_keras.text.tokenizers import find_tokenizer
-from elmo_keras.util.files import installed_version
-from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo

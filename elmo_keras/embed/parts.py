@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from elmo_keras.util.files import (
+from elmo_keras.files import (
     LOCK,
     OtherRun,
     check_same_run,
@@ -30,7 +30,7 @@ from elmo_keras.util.files import (
 )
 
 if TYPE_CHECKING:  # clients do without tqdm
-    from elmo_keras.util.progress import Progress
+    from elmo_keras.progress import Progress
 
 JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
 MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`

@@ -26,10 +26,10 @@ from elmo_keras.embed.parts import Parts, Summary
 from elmo_keras.embed.text_rows import PIECE_BYTES, Piece, TextRows, split_pieces
 from elmo_keras.embed.writers.parquet import Row, Rows
 from elmo_keras.hub.local_files import absolute, local_files
+from elmo_keras.progress import Progress
 from elmo_keras.text.files import text_files
 from elmo_keras.text.sentences import plain
 from elmo_keras.util.command import CommandFailed
-from elmo_keras.util.progress import Progress
 
 PIECE = b"elmo_keras_piece"  # key of a part's metadata
 BETWEEN_CHECKS = 0.5  # seconds

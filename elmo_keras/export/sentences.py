@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.text.characters import tensorflow_text
-from elmo_keras.text.token_batches import tokenize
+from elmo_keras.text.tokens import tokenize
 
 Splitting = Literal["spaces", "words", "whitespace", "unicode_script"]
 INPUT_NAMES = "sentences", "text"  # google/elmo has text

@@ -25,7 +25,7 @@ from elmo_keras.tasks.answer.text_answers import as_utf8, text_answers
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.string_search import StringSearch
-from elmo_keras.text.token_batches import padded
+from elmo_keras.text.tokens import padded
 
 PREDICATE = "predicate"
 # The networks of tasks are padded, unlike the language model: 11 KB for each position

@@ -28,7 +28,7 @@ from elmo_keras.export.version_paths import (
     archive_path,
     new_version,
 )
-from elmo_keras.util.files import installed_version, replacing
+from elmo_keras.files import installed_version, replacing
 
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 # Sentences and tokens of each warm-up request.

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from elmo_keras.files import file_digest
 from elmo_keras.hub.cache import UNPACKED, cache_folder, only_writer
 from elmo_keras.hub.catalogue import SOFTMAX
-from elmo_keras.util.files import file_digest
 
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.

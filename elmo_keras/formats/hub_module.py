@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.argument_checks import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.checkpoints import checkpoint_variables, published_name
 from elmo_keras.formats.model_files import ModelFiles, make_mix
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.util.command import shortened
 
 _CHARACTERS = "bilm/char_embed"
 _CELL = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_P_0"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.config import ElmoConfig, TokenDictionary, read_options
+from elmo_keras.files import whole_file
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.formats.published import finite
 from elmo_keras.formats.torch_pickle import read_tensors
-from elmo_keras.util.files import whole_file
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
 

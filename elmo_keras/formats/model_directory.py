@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.argument_checks import shortened
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import (
     ElmoConfig,
@@ -15,6 +16,7 @@ from elmo_keras.config import (
     is_of_tokens,
     read_options,
 )
+from elmo_keras.files import replacing
 from elmo_keras.formats.archives import is_archive, unpack
 from elmo_keras.formats.checkpoints import read_checkpoint
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
@@ -46,8 +48,6 @@ from elmo_keras.hub.catalogue import (
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.util.command import shortened
-from elmo_keras.util.files import replacing
 
 PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = OF_SOFTMAX
 _MAX_STATE_FILE = 2**20  # bytes

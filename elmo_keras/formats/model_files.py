@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elmo_keras.argument_checks import shortened
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.checkpoints import ADAGRAD
@@ -27,7 +28,6 @@ from elmo_keras.hub.catalogue import VOCABULARY
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.util.command import shortened
 
 _MAX_VALUE = float(np.finfo(np.float32).max)
 SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax

@@ -11,12 +11,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import shortened
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.packed import write_packed
 from elmo_keras.layers.blocked_weights import blocked, plain
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.util.command import shortened
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
 _OF_PROJECTION = (

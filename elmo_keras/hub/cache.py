@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from elmo_keras.config import MAX_OPTIONS
+from elmo_keras.files import only_process
 from elmo_keras.hub.catalogue import HUB, is_address, published_model
-from elmo_keras.util.files import only_process
 
 CACHE = "ELMO_KERAS_CACHE"
 OFFLINE = "ELMO_KERAS_OFFLINE"

@@ -11,6 +11,7 @@ from email.utils import formatdate, mktime_tz, parsedate_tz
 from pathlib import Path
 from urllib.parse import urljoin
 
+from elmo_keras.files import only_process
 from elmo_keras.hub.cache import (
     CACHE,
     OFFLINE,
@@ -22,8 +23,7 @@ from elmo_keras.hub.cache import (
 )
 from elmo_keras.hub.catalogue import HUB, OPTIONAL, OPTIONS, PublishedModel, RemoteFile
 from elmo_keras.hub.hugging_face import download_from_hub
-from elmo_keras.util.files import only_process
-from elmo_keras.util.progress import Progress
+from elmo_keras.progress import Progress
 
 TIMEOUTS = 10.0, 60.0  # seconds until there is a connection, and without a byte
 ATTEMPTS, PAUSE = 3, 1.0  # in a row without a new byte; seconds

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from elmo_keras.argument_checks import shortened
 from elmo_keras.hub.cache import cache_folder, folder_name
 from elmo_keras.hub.catalogue import (
     HUB,
@@ -13,7 +14,6 @@ from elmo_keras.hub.catalogue import (
 )
 from elmo_keras.hub.download import download_file, download_model
 from elmo_keras.hub.hugging_face import download_from_hub
-from elmo_keras.util.command import shortened
 
 
 def local_files(

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
+from elmo_keras.files import file_digest
 from elmo_keras.formats.model_parts import OF_SOFTMAX, parts_of_model
 from elmo_keras.hub.cache import LITERT, cache_folder, only_writer
 from elmo_keras.hub.local_files import local_files, model_title
@@ -25,7 +26,6 @@ from elmo_keras.lite.lite_file import (
 from elmo_keras.lite.lstm import LiteLstm
 from elmo_keras.lite.runtime import CompiledModel, aligned, library
 from elmo_keras.text.word_ids import WordIds
-from elmo_keras.util.files import file_digest
 
 _ARITHMETIC = "int8"  # of models that are converted at their first use
 _N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elmo_keras.files import replacing
 from elmo_keras.hub.local_files import not_a_pipe
 from elmo_keras.lite.runtime import ALIGNMENT
-from elmo_keras.util.files import replacing
 
 ARITHMETICS = "int8", "float32"  # of the products
 MIN_COSINE = 0.95  # of int8 to exact vectors, the mean of the worst layer

@@ -13,6 +13,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elmo_keras.embed.parts import Parts, folder_of
+from elmo_keras.files import file_digest
 from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
@@ -23,13 +24,12 @@ from elmo_keras.pipelines.pipeline import (
     pipeline,
 )
 from elmo_keras.pipelines.texts import Text, read_text
+from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.util.arguments import Count
 from elmo_keras.util.command import INTERRUPTED, stopping
-from elmo_keras.util.files import file_digest
 from elmo_keras.util.outputs import check_apart, check_file
-from elmo_keras.util.progress import Progress
 
 PART_BYTES = 2**18  # of text, the least work that a kill can cost
 BYTES_AT_ONCE = 2**16  # of text whose results are in memory

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from elmo_keras.files import file_digest, replacing, whole_file
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.hub.catalogue import HEAD_FILES
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.util.files import file_digest, replacing, whole_file
 
 if TYPE_CHECKING:
     from elmo_keras.tasks.layers.task_model import TaskModel

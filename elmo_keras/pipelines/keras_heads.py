@@ -10,7 +10,7 @@ from elmo_keras.pipelines.texts import Labelled
 from elmo_keras.tasks.layers.task_model import LabelModel, TaskModel
 from elmo_keras.tasks.tag.tagger import Tagger
 from elmo_keras.text.length_batches import length_batches
-from elmo_keras.text.token_batches import padded_tokens
+from elmo_keras.text.tokens import padded_tokens
 
 MAX_POSITIONS = 2**13  # of a batch with its padding
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from cyclopts import App, Parameter
 
+from elmo_keras.files import replacing
 from elmo_keras.hub.catalogue import CARD
 from elmo_keras.pipelines.head_files import save_head
 from elmo_keras.pipelines.light_heads import SentenceLayers
@@ -26,7 +27,6 @@ from elmo_keras.tasks.tag.tagged_text import read_conll
 from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.command import run as run_command
-from elmo_keras.util.files import replacing
 
 # Types of other sets → those of `en-ner`; others are no entities.
 ENTITIES = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.argument_checks import shortened
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
 from elmo_keras.hub.hugging_face import download_from_hub
@@ -23,7 +24,7 @@ from elmo_keras.tasks.layers import THRESHOLD
 from elmo_keras.tasks.tag.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
-from elmo_keras.util.command import import_tensorflow, shortened
+from elmo_keras.util.command import import_tensorflow
 
 TOKENS_AT_ONCE = 2**12  # whose layers are in memory, twice
 CHARACTERS_AT_ONCE = 2**15

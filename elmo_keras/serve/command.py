@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elmo_keras.export.version_paths import MODEL_NAME
+from elmo_keras.files import file_digest, installed_version
 from elmo_keras.hub.cache import cache_folder, only_writer
 from elmo_keras.hub.catalogue import BOX
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
 from elmo_keras.util.command import INTERRUPTED, fail, import_tensorflow, stopping
-from elmo_keras.util.files import file_digest, installed_version
 
 CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
 DEFAULTS = Config()

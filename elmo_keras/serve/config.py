@@ -13,8 +13,8 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from google.protobuf.proto_builder import MakeSimpleProtoClass
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
+from elmo_keras.files import whole_file
 from elmo_keras.util.arguments import Count, Index, Port, Positive, Seconds
-from elmo_keras.util.files import whole_file
 
 MEGABYTE = 2**20
 GRPC = Parameter(group="gRPC")

@@ -11,7 +11,7 @@ from elmo_keras.text.length_batches import (
     padded_arrays,
     shuffled_batches,
 )
-from elmo_keras.text.token_batches import padded_tokens
+from elmo_keras.text.tokens import padded_tokens
 
 BATCHES_SORTED_TOGETHER = 32
 MAX_PAIRS = 2**25  # of tokens that a batch compares with each other

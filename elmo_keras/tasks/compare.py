@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmo_keras.files import replacing
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks.data import read_data
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.tasks.results import model_file, results_table
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.command import import_tensorflow
-from elmo_keras.util.files import replacing
 from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,

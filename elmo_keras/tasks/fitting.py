@@ -8,8 +8,8 @@ import keras
 import numpy as np
 from keras.callbacks import LambdaCallback
 
+from elmo_keras.progress import Progress
 from elmo_keras.tasks.batches import Batches
-from elmo_keras.util.progress import Progress
 
 # Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
 # for which `fit` has no place, and with equal scores the lower loss decides.

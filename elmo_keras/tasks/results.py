@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.files import replacing, whole_file
 from elmo_keras.tasks.task import Task
-from elmo_keras.util.files import replacing, whole_file
 from elmo_keras.util.markdown_table import markdown_table, percent_spread
 
 FILE = "results.json"

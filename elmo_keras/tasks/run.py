@@ -8,6 +8,7 @@ import keras
 from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.layer_cache import LayerCache
+from elmo_keras.files import check_same_run, replacing
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks.data import (
     fingerprint,
@@ -20,7 +21,6 @@ from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
 from elmo_keras.tasks.results import FILE, model_file, read_results, write_results
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.command import CommandFailed
-from elmo_keras.util.files import check_same_run, replacing
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.text.string_search import StringSearch
-from elmo_keras.text.token_batches import dense_tokens, string_tensor
+from elmo_keras.text.tokens import dense_tokens, string_tensor
 from elmo_keras.text.word_ids import (
     BEGIN_OF_SENTENCE,
     BEGIN_OF_WORD,

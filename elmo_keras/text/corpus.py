@@ -14,11 +14,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
+from elmo_keras.files import file_stamp
 from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.word_ids import boundary_tokens, is_cut
-from elmo_keras.util.files import file_stamp
 
 BEGIN, END = 0, 1  # ids of `<S>` and `</S>` in every corpus
 

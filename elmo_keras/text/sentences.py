@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.argument_checks import shortened
 from elmo_keras.text.tokenizers import Tokenizer, find_tokenizer
-from elmo_keras.util.command import shortened
 
 Sentence = str | bytes | Sequence[str | bytes]
 

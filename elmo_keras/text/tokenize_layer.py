@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
-from elmo_keras.text.token_batches import padded, string_tensor, tokenize
+from elmo_keras.text.tokens import padded, string_tensor, tokenize
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

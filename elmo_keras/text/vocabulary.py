@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.argument_checks import check_counts, shortened
 from elmo_keras.config import SPECIAL_WORDS
+from elmo_keras.files import whole_file
 from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
-from elmo_keras.util.command import shortened
-from elmo_keras.util.files import whole_file
 
 _SKIPPED = b"!!!MAXTERMID"  # a line that bilm-tf leaves out
 MAX_VOCABULARY = 2**28  # bytes of a file

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.files import replacing
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
-from elmo_keras.util.files import replacing
 
 KEPT = 2
 _METADATA = "about"  # its name in the file

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.files import file_stamp
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
 from elmo_keras.text.files import read_sentences, text_files
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import RunSettings, TextData
-from elmo_keras.util.files import file_stamp
 
 VALIDATION_TOPICS = slice(5, None, 10)  # topics of Python's reference
 MIN_COUNT = 2  # rarer words are <UNK>

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.language_model import HeldOutPerplexity, log_probability_sums
+from elmo_keras.progress import Progress as ProgressBar
 from elmo_keras.training.distribution import (
     is_chief,
     n_workers,
@@ -23,7 +24,6 @@ from elmo_keras.training.options import Limits
 from elmo_keras.training.output import write_model
 from elmo_keras.training.run import TrainingRun, save
 from elmo_keras.training.step import compiled_step
-from elmo_keras.util.progress import Progress as ProgressBar
 
 LOGS = "training/logs"
 DIVERGED = (

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from elmo_keras.files import only_process
 from elmo_keras.formats.model_directory import OPTIONS, save_model
 from elmo_keras.formats.model_parts import PARTS, TRAINING, parts_of_model
 from elmo_keras.text.files import text_files
@@ -12,7 +13,6 @@ from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import is_chief
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.training.run import CHECKPOINTS, TrainingRun
-from elmo_keras.util.files import only_process
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.files import installed_version
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.hub.catalogue import CARD, CURVES
 from elmo_keras.training.inputs import Inputs
@@ -15,7 +16,6 @@ from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.streams import Streams
 from elmo_keras.util.command import CommandFailed
-from elmo_keras.util.files import installed_version
 from elmo_keras.util.markdown_table import markdown_table
 
 PACKAGES = "elmo-keras", "tensorflow", "keras", "numpy"

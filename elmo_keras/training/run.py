@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.files import check_same_run
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.training.checkpoint import newest_checkpoint, save_checkpoint
 from elmo_keras.training.distribution import (
@@ -24,7 +25,6 @@ from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
 from elmo_keras.training.options import RunSettings
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
-from elmo_keras.util.files import check_same_run
 
 CHECKPOINTS = "training/checkpoints"
 ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata

@@ -5,7 +5,6 @@ import errno
 import gc
 import io
 import os
-import reprlib
 import signal
 import sys
 import tempfile
@@ -36,11 +35,6 @@ EXTRAS = {
 }
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
 
-_REPR = reprlib.Repr()
-_REPR.maxlevel = 4
-_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = 50
-_REPR.maxstring = _REPR.maxother = 200
-MAX_LENGTH = 2000
 _stopped_by: list[int] = []  # SIGTERM, once it has come
 
 
@@ -123,6 +117,7 @@ def import_tensorflow() -> None:
 
     Searching its new objects for garbage would take a fifth of the time.
     """
+    collects = gc.isenabled()
     gc.disable()
     stderr = os.dup(2)
     with tempfile.TemporaryFile() as log:
@@ -137,7 +132,8 @@ def import_tensorflow() -> None:
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
-            gc.enable()
+            if collects:
+                gc.enable()
 
 
 def fail(program: str, status: int, error: object) -> int:
@@ -170,9 +166,3 @@ def stopping() -> Iterator[threading.Event]:
     finally:
         for number in signals:
             signal.signal(number, before[number])
-
-
-def shortened(value: object) -> str:
-    """`repr(value)`, without most of it where it is very long or deep."""
-    text = _REPR.repr(value)
-    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from elmo_keras.files import left_overs, temporary_path
 from elmo_keras.util.command import DISK_ERRORS
-from elmo_keras.util.files import left_overs, temporary_path
 
 # What matplotlib writes without further programs.
 SUFFIXES = ".png .svg .svgz .pdf .eps .ps .jpg .jpeg .tif .tiff .webp".split()

@@ -21,11 +21,11 @@ import triton  # noqa: F401  before TensorFlow, or LLVM's options meet twice
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.layers.blocked_weights import blocked, plain
+from elmo_keras.progress import Progress
 from elmo_keras.text.corpus import BEGIN, END, Corpus
 from elmo_keras.text.files import read_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.word_ids import WordIds
-from elmo_keras.util.progress import Progress
 from tests.benchmarks import runner
 from tests.benchmarks.workers.gpu_step import Trainer
 

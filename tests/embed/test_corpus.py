@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, Embedder, embed_corpus, read_embeddings
+from elmo_keras import Elmo, Embedder, embed_corpus, progress, read_embeddings
 from elmo_keras.embed.parts import folder_of
-from elmo_keras.util import progress
 from tests.support import embedding_runs as runs
 from tests.support.commands import command
 from tests.support.dictionaries import dictionary_config

@@ -9,7 +9,7 @@ from elmo_keras.export.version_directory import read_metadata
 from elmo_keras.pipelines.head_files import keras_model, read_head
 from elmo_keras.tasks import CoreferenceModel, Tagger
 from elmo_keras.tasks.tag.entities import entities
-from elmo_keras.text.token_batches import padded_tokens
+from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
 from tests.support.heads import make_head

@@ -12,9 +12,9 @@ import zipfile
 
 import pytest
 
+from elmo_keras.files import only_process
 from elmo_keras.formats.archives import FREE_BYTES, read_archive
 from elmo_keras.formats.model_directory import find_model
-from elmo_keras.util.files import only_process
 from tests.formats.conftest import contents, tarred, zipped
 
 

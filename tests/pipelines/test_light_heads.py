@@ -15,7 +15,7 @@ from elmo_keras.pipelines.light_heads import (
 from elmo_keras.tasks.tag.crf import LinearChainCRF
 from elmo_keras.tasks.tag.entities import constraints
 from elmo_keras.tasks.tag.tag_spans import tag_probabilities
-from elmo_keras.text.token_batches import padded_tokens
+from elmo_keras.text.tokens import padded_tokens
 from tests.support.heads import SPANS, make_head, task_model
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], "money in The bank".split()]

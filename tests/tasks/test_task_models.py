@@ -28,7 +28,7 @@ from elmo_keras.tasks.entail.task import Entailment
 from elmo_keras.tasks.similarity.task import Similarity
 from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.tasks.task import Task
-from elmo_keras.text.token_batches import padded_tokens
+from elmo_keras.text.tokens import padded_tokens
 from tests.support.task_models import (
     SENTENCES,
     SPEAKERS,

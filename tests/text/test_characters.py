@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from elmo_keras import ElmoConfig
 from elmo_keras.text.characters import character_ids, characters_of_words
-from elmo_keras.text.token_batches import tokenize
+from elmo_keras.text.tokens import tokenize
 from elmo_keras.text.word_ids import is_cut
 from tests.support import reference
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 from elmo_keras.tasks.answer.text_answers import as_utf8
 from elmo_keras.tasks.answer.words import offset_tokens
 from elmo_keras.text.graph_tokenizer import placed_words
-from elmo_keras.text.token_batches import tokenize
 from elmo_keras.text.tokenizers import split_spaces, split_words
+from elmo_keras.text.tokens import tokenize
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from elmo_keras.files import only_process
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import checkpoint, loop
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
 from elmo_keras.util.command import CommandFailed
-from elmo_keras.util.files import only_process
 from tests.support.commands import command
 from tests.support.paths import ROOT
 from tests.support.training_runs import DYING_PROGRAM

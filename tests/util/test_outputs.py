@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from elmo_keras.files import replacing
 from elmo_keras.util import outputs
-from elmo_keras.util.files import replacing
 from elmo_keras.util.outputs import check_apart, check_file, check_folder, check_picture
 
 

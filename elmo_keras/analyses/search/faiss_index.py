@@ -15,8 +15,8 @@ from elmo_keras.analyses.search.metadata import (
     read_metadata,
     write_metadata,
 )
-from elmo_keras.util.files import OtherRun, only_process, replacing
-from elmo_keras.util.progress import Progress
+from elmo_keras.files import OtherRun, only_process, replacing
+from elmo_keras.progress import Progress
 
 if TYPE_CHECKING:
     from elmo_keras.analyses.search.parquet_sentences import ParquetSentences

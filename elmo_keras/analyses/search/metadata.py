@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.config import read_options
-from elmo_keras.util.files import OtherRun, check_same_run, replacing
+from elmo_keras.files import OtherRun, check_same_run, replacing
 
 ADVICE = "--overwrite makes it anew."
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.writers.parquet import ID, TEXT, ParquetRows, read_metadata
-from elmo_keras.util.files import file_stamp
+from elmo_keras.files import file_stamp
 
 SAME = "model", "layers", "pooling"  # in all files of a folder
 

@@ -7,11 +7,11 @@ import grpc
 from cyclopts import Parameter
 
 from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
+from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.arguments import Seconds
 from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_new_file
-from elmo_keras.util.progress import Progress
 
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
 TLS = Parameter(group="TLS, in files with PEM")

@@ -19,6 +19,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 from elmo_keras.embed.outputs import is_npy
 from elmo_keras.embed.writers.hdf5 import write_hdf5
 from elmo_keras.embed.writers.npy import write_npy
+from elmo_keras.files import replacing, whole_file
 from elmo_keras.text.length_batches import (
     in_order,
     length_batches,
@@ -26,7 +27,6 @@ from elmo_keras.text.length_batches import (
 )
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.tokenizers import Tokenizer
-from elmo_keras.util.files import replacing, whole_file
 
 RETRIED = (
     grpc.StatusCode.UNAVAILABLE,

@@ -11,7 +11,7 @@ from elmo_keras.tasks.coreference.mentions import AntecedentScores, Spans, SpanV
 from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.text.token_batches import padded_tokens
+from elmo_keras.text.tokens import padded_tokens
 
 Mention = tuple[int, int]
 NO_ANTECEDENT, NO_MENTION = -1, -2  # instead of the index of an antecedent

@@ -14,7 +14,7 @@ from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.sentences import str_tokens
-from elmo_keras.text.token_batches import token_mask
+from elmo_keras.text.tokens import token_mask
 
 # Words become characters as in the published models.
 CHARACTERS = ElmoConfig.preset("original")

@@ -18,7 +18,7 @@ from elmo_keras.tasks.tag.tag_spans import (
     tag_probabilities,
     tag_spans,
 )
-from elmo_keras.text.token_batches import token_mask
+from elmo_keras.text.tokens import token_mask
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from elmo_keras.util.files import (
+from elmo_keras.files import (
     OtherRun,
     check_same_run,
     only_process,

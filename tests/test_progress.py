@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from elmo_keras.util.progress import Progress
+from elmo_keras.progress import Progress
 
 
 class Terminal(io.StringIO):

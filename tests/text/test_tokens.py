@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.text.token_batches import padded_tokens, string_tensor
+from elmo_keras.text.tokens import padded_tokens, string_tensor
 
 PADDED = [[b"a", "한".encode()], [b"c", b""]]
 
