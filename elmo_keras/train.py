@@ -1,16 +1,16 @@
 """The command `train`."""
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from cyclopts import Parameter
 
-from elmo_keras import Embedder
-from elmo_keras.analyses.neighbors import context_vectors, occurrences, print_uses
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.progress import Progress
-from elmo_keras.text.corpus import TextStatistics
+from elmo_keras.text.corpus import Corpus, TextStatistics
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.util.command import INTERRUPTED, import_tensorflow, stopping
 
@@ -145,8 +145,7 @@ def fit_and_report(
         if not finished:
             return INTERRUPTED
         if chief and uses:
-            vectors = context_vectors(Embedder(output, layers="top"), uses)
-            print_uses(uses, vectors, NEIGHBORS)
+            print_similar_uses(output, uses)
         sum_over_workers(run.strategy, np.zeros(()))  # waits for all of them
     return 0
 
@@ -169,11 +168,42 @@ def print_perplexity(output: Path, data: TextData) -> int:
 
 
 def uses_to_show(inputs: "Inputs", word: str) -> list:
-    texts = inputs.train, inputs.valid
-    uses = [use for text in texts for use in occurrences(text, word, MAX_USES)]
+    uses = [*uses_of(word, inputs.train), *uses_of(word, inputs.valid)]
     if len(uses) <= NEIGHBORS:
         raise ValueError(
             f"--neighbors {word}: the text has {len(uses)} uses of it, and "
             f"{NEIGHBORS + 1} are needed."
         )
     return uses
+
+
+def uses_of(word: str, corpus: Corpus) -> Iterator[tuple[list[str], int]]:
+    """The sentences with a word, the first `MAX_USES`, each with its position."""
+    if word not in corpus.words:
+        return
+    indices = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:MAX_USES]
+    for index in indices:
+        i = int(np.searchsorted(corpus.ends, index, side="right"))
+        start = corpus.ends[i - 1] if i else 0
+        yield [corpus.words[t] for t in corpus.sentence(i)], int(index - start)
+
+
+def print_similar_uses(model: Path, uses: list[tuple[list[str], int]]) -> None:
+    """Prints the uses nearest to the first one, and to the one least similar to it."""
+    # The last layer distinguishes the senses of a word best (Peters et al., Table 5).
+    sentences = Embedder(model, layers="top").stream([tokens for tokens, _ in uses])
+    vectors = np.stack([x[position] for x, (_, position) in zip(sentences, uses)])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = vectors @ vectors.T
+    for query in (0, int(np.argmin(cosines[0]))):
+        print(f"  Nearest to {excerpt(*uses[query])}")
+        nearest = np.argsort(-cosines[query], kind="stable")
+        for other in nearest[nearest != query][:NEIGHBORS]:
+            print(f"     {cosines[query, other]:6.3f} {excerpt(*uses[other])}")
+
+
+def excerpt(tokens: list[str], position: int) -> str:
+    """A word with up to 5 tokens on either side."""
+    before = tokens[max(0, position - 5) : position]
+    after = tokens[position + 1 : position + 6]
+    return " ".join([*before, f"[{tokens[position]}]", *after])
