@@ -29,9 +29,7 @@ COMMANDS = {
     "answer": ("tasks.commands:answer", "train models that answer questions"),
     "coreference": ("tasks.commands:coreference", "train models of coreference"),
     "probe": ("analyses.probe:probe", "predict tags or labels from each layer"),
-    "senses": ("analyses.senses:senses", "disambiguate word senses"),
     "search": ("analyses.search.command:search", "find similar sentences of a file"),
-    "neighbors": ("analyses.neighbors:neighbors", "print similar words and uses"),
     "score": ("analyses.score:score", "print how probable sentences are"),
     "substitutes": (
         "analyses.substitutes:substitutes",

@@ -21,7 +21,7 @@ from tests.support.task_models import run_command
 
 embed = command("embed")
 export = command("export")
-neighbors, search = command("neighbors"), command("search")
+search = command("search")
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
@@ -133,7 +133,6 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
     training = "--train", tagged, "--output", tmp_path / "out", "--epochs", 1
     for run, arguments in (
         (embed, [text, tmp_path / "out.hdf5", *int8]),
-        (neighbors, [text, "--model", exact, "--words", "bank"]),
         (search, [text, "--model", model_directory, *int8[2:], "bank"]),
         (partial(run_command, Tagging), [*training, "--kind", "ner", *int8]),
     ):

@@ -4,7 +4,6 @@ import functools
 
 import pytest
 
-from elmo_keras.analyses.senses import read_semcor
 from elmo_keras.tasks.answer.squad import read_squad
 from elmo_keras.tasks.answer.task import NOT_KNOWN, label
 from elmo_keras.tasks.coreference.documents import has_singletons, read_conll_2012
@@ -58,9 +57,6 @@ FILES = [
     (read_klue_nli, "ko_klue/klue-nli-v1.1_dev.first2000.json", 2_000),
     (read_korsts, "ko_korsts/sts-train.tsv", 5_749),
     (read_korsts, "ko_korsts/sts-dev.tsv", 1_500),
-    (read_semcor, "en_wsd/SemCor/semcor3.brown1.tsv", 11_182),
-    (read_semcor, "en_wsd/SemCor/semcor3.brown2.tsv", 8_956),
-    (read_semcor, "en_wsd/SemCor/semcor3.brownv.tsv", 17_038),
 ]
 # Questions, and how many of them have an answer that ends within a token.
 QUESTIONS = [
