@@ -9,7 +9,6 @@ import numpy as np
 from cyclopts import Parameter
 
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.progress import Progress
 from elmo_keras.text.corpus import Corpus, TextStatistics
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.util.command import INTERRUPTED, import_tensorflow, stopping
@@ -161,9 +160,7 @@ def print_perplexity(output: Path, data: TextData) -> int:
     print(
         f"Held-out text: {TextStatistics.from_corpus(valid, model.vocabulary, config)}"
     )
-    with Progress(total=valid.n_predictions) as bar:
-        perplexity = model.perplexity(valid, progress=bar.update)
-    print(f"Held-out perplexity: {perplexity}")
+    print(f"Held-out perplexity: {model.perplexity(valid, progress=True)}")
     return 0
 
 

@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from elmo_keras.files import replacing
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_new_file
@@ -57,14 +56,13 @@ def score(
         is_piped = file == "-"
         text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
         language_model = LanguageModel.from_pretrained(model)
-        progress = stack.enter_context(Progress(disable=output is None))
         table = sys.stdout
         if output is not None:
             path = stack.enter_context(replacing(output))
             table = stack.enter_context(path.open("w", encoding="utf-8"))
         lines = (line.split() for line in lines_of(text, file))
         print(*head, sep="\t", file=table)
-        sentences = language_model.score(lines, progress=progress.add)
+        sentences = language_model.score(lines, progress=output is not None)
         for number, scores in enumerate(sentences, 1):
             for row in rows(scores):
                 print(number, *row, sep="\t", file=table)

@@ -8,7 +8,8 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.language_model import LanguageModel, check_softmax
+from elmo_keras.language_model import LanguageModel
+from elmo_keras.perplexity import check_softmax
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.step import train_step
 from elmo_keras.training.streams import Streams

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.language_model import HeldOutPerplexity, log_probability_sums
+from elmo_keras.perplexity import HeldOutPerplexity, log_probability_sums
 from elmo_keras.progress import Progress as ProgressBar
 from elmo_keras.training.distribution import (
     is_chief,

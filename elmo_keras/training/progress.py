@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from elmo_keras.language_model import HeldOutPerplexity, Perplexity
+from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss

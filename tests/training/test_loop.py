@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from elmo_keras.language_model import HeldOutPerplexity, Perplexity
+from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training import loop
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.loop import Monitor, fit

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmo_keras.language_model import HeldOutPerplexity, Perplexity
+from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.report import (
