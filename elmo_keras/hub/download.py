@@ -1,35 +1,25 @@
 """The files of a published model, downloaded by pooch to its folder of the cache."""
 
-import errno
 import functools
 import os
-import re
-import shutil
 import sys
-import time
-from email.utils import formatdate, mktime_tz, parsedate_tz
 from pathlib import Path
-from urllib.parse import urljoin
 
-from elmo_keras.files import only_process
 from elmo_keras.hub.cache import (
-    CACHE,
     OFFLINE,
     cache_folder,
     folder_name,
     is_offline,
     max_bytes,
     mirrored,
+    only_writer,
 )
 from elmo_keras.hub.catalogue import HUB, OPTIONAL, OPTIONS, PublishedModel, RemoteFile
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.progress import Progress
 
 TIMEOUTS = 10.0, 60.0  # seconds until there is a connection, and without a byte
-ATTEMPTS, PAUSE = 3, 1.0  # in a row without a new byte; seconds
-PASSING = 408, 416, 425, 429, 500, 502, 503, 504  # statuses that may soon be others
-BLOCK = 2**14  # bytes, at most so many are lost when a connection breaks
-PAGE = re.compile(rb"(?i)\s*<(!doctype|html|head|body|\?xml|error|!--)")
+CHUNK = 2**16  # bytes
 
 
 def download_model(
@@ -62,7 +52,10 @@ def download_model(
 
 
 def download_file(file: RemoteFile, folder: Path) -> Path:
-    """Downloads a file unless it is there; several processes may ask for it at once."""
+    """Downloads a file unless it is there; several processes may ask for it at once.
+
+    A download that breaks off leaves nothing, and the next call starts again.
+    """
     target = folder / file.name
     if target.exists():
         return target
@@ -76,20 +69,19 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
     import pooch  # after the checks, because it and requests take a while
     import requests
 
-    address, part = mirrored(file.address), target.with_name(f"{target.name}.part")
+    address = mirrored(file.address)
     pooch.get_logger().setLevel("WARNING")
-    storage = pooch.create(
-        folder, "", registry={file.name: file.checksum}, urls={file.name: address}
-    )
     try:
-        with only_process(
-            folder, f"Waiting for another download to {folder}.", wait=True
-        ):
+        with only_writer(folder, f"Waiting for another download to {folder}."):
             if not target.exists():
                 print(f"Downloading {address} to {target}", file=sys.stderr, flush=True)
-                downloader = functools.partial(_download, file=file, part=part)
-                # pooch's annotation has the names of another function's parameters.
-                storage.fetch(file.name, downloader=downloader)  # pyright: ignore
+                pooch.retrieve(
+                    address,
+                    file.checksum,
+                    file.name,
+                    folder,
+                    downloader=functools.partial(_download, file=file),
+                )
     except requests.RequestException as error:
         reason = getattr(error.args[0], "reason", error) if error.args else error
         text = f"{address} could not be downloaded: {reason}. {by_hand}"
@@ -97,131 +89,37 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
     except ValueError as error:
         text = f"{address} is not the right file: {error}. {by_hand}"
         raise ValueError(text) from error
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"{error.strerror or error}: {part} can't be written; {CACHE} names another "
-            "folder. What is there is kept: the same call resumes",
-        ) from error
     return target
 
 
-def _download(address, output, _, *, file, part):
-    """A downloader for pooch, which writes to `part` first."""
-    try:
-        _complete(address, part, file.size or max_bytes(file.name))
-        _check_content(file, part)
-    except ValueError:
-        part.unlink(missing_ok=True)
-        raise
-    os.replace(part, output)
+def _download(address, output, pooch_object, *, file):
+    """A downloader for pooch, which deletes the output after an error."""
+    import pooch
+
+    with _BoundedBar(limit=file.size or max_bytes(file.name), unit="B") as bar:
+        headers = {"User-Agent": "elmo-keras", "Accept-Encoding": "identity"}
+        download = pooch.HTTPDownloader(bar, CHUNK, headers=headers, timeout=TIMEOUTS)
+        download(address, output, pooch_object)
+    size = os.path.getsize(output)
+    if file.size is not None and size != file.size:
+        raise ValueError(f"it should have {file.size:,} bytes. It has {size:,}")
 
 
-def _complete(address, part, limit):
-    """Resumes a part, and tries again while bytes come."""
-    import requests
+class _BoundedBar(Progress):
+    """A bar that ends a download of more than `limit` bytes."""
 
-    most, failures = _size(part), 0
-    while True:
-        try:
-            return _receive(address, part, limit)
-        except (
-            requests.ConnectionError,
-            requests.Timeout,
-            requests.exceptions.ChunkedEncodingError,
-        ):
-            failures = 0 if _size(part) > most else failures + 1
-            most = max(most, _size(part))
-            if failures == ATTEMPTS:
-                raise
-            time.sleep(PAUSE * failures)
+    def __init__(self, limit, **options):
+        super().__init__(**options)
+        self._limit = limit
 
+    def __bool__(self):
+        return True  # tqdm's is False while the size is unknown, and pooch asks
 
-def _receive(address, part, limit):
-    """One attempt. The time of a part is the server's, which tells it if it may resume."""
-    import requests
-
-    done = _size(part)
-    headers = {"User-Agent": "elmo-keras", "Accept-Encoding": "identity"}
-    if done:
-        headers["Range"] = f"bytes={done}-"
-        headers["If-Range"] = formatdate(part.stat().st_mtime, usegmt=True)
-    with requests.get(
-        address,
-        headers=headers,
-        timeout=TIMEOUTS,
-        stream=True,
-        hooks={"response": _check_redirect},
-    ) as response:
-        status, headers = response.status_code, response.headers
-        if status == 416:  # there is nothing after the bytes that are here
-            if headers.get("Content-Range") == f"bytes */{done}":
-                return
-            part.unlink(missing_ok=True)
-        if status in PASSING:
-            raise requests.Timeout(f"the server answered {status} {response.reason}")
-        response.raise_for_status()
-        if status != 206:
-            part.unlink(missing_ok=True)
-            done = 0
-        length = headers.get("Content-Length", "")
-        total = done + int(length) if length.isdecimal() else None
-        _check_size(total or done, limit)
-        if total and total - done > (free := shutil.disk_usage(part.parent).free):
-            text = f"{total - done:,} bytes are needed, and {free:,} are free"
-            raise OSError(errno.ENOSPC, text)
-        # A server may call an archive gzipped content: it stays an archive.
-        response.raw.headers.pop("Content-Encoding", None)
-        progress = Progress(total=total, initial=done, unit="B")
-        with part.open("ab") as file, progress:
-            for block in response.iter_content(BLOCK):
-                _check_size(file.tell() + len(block), limit)
-                file.write(block)
-                file.flush()
-                _set_time(part, headers)
-                progress.update(len(block))
-            os.fsync(file.fileno())
-    _set_time(part, headers)
-    if total and _size(part) < total:
-        raise requests.ConnectionError(
-            f"the server broke off after {_size(part):,} of {total:,} bytes"
-        )
-
-
-def _set_time(part, headers):
-    if modified := parsedate_tz(headers.get("Last-Modified", "")):
-        os.utime(part, (0, mktime_tz(modified)))
-
-
-def _check_redirect(response, **_):
-    import requests
-
-    target = urljoin(response.url, response.headers.get("Location", ""))
-    secure = response.url.startswith("https:")
-    if response.is_redirect and secure and not target.startswith("https:"):
-        raise requests.RequestException(f"it redirects to {target}, which is not https")
-
-
-def _check_size(size, limit):
-    if size > limit:
-        raise ValueError(
-            f"it should have at most {limit:,} bytes. It has {size:,} or more"
-        )
-
-
-def _check_content(file, path):
-    """Refuses another size than the stated one, nothing at all, and web pages."""
-    if file.size is not None and _size(path) != file.size:
-        raise ValueError(f"it should have {file.size:,} bytes. It has {_size(path):,}")
-    with path.open("rb") as content:
-        start = content.read(1024).removeprefix(b"\xef\xbb\xbf")
-    if PAGE.match(start):
-        words = re.sub(rb"(?s)<(script|style).*?</\1>|<[^>]*>", b" ", start)
-        text = " ".join(words.decode(errors="replace").split())
-        raise ValueError(f"it is a web page or an error message: {text[:100]!r}")
-    if not start:
-        raise ValueError("it is empty")
-
-
-def _size(path):
-    return path.stat().st_size if path.exists() else 0
+    def update(self, n=1):
+        # pooch counts whole chunks, of which the last one may be shorter.
+        size = max(self.n + 1, self.total or 0)
+        if size > self._limit:
+            raise ValueError(
+                f"it should have at most {self._limit:,} bytes. It has {size:,} or more"
+            )
+        return super().update(n)

@@ -40,7 +40,7 @@ COMMANDS = {
         "show which layers tasks learned to use",
     ),
 }
-RESUMING = "models train embed annotate search tag classify entail similarity answer coreference".split()
+RESUMING = "train embed annotate search tag classify entail similarity answer coreference".split()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

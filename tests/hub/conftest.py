@@ -1,9 +1,8 @@
-"""A cache of its own for each test, and a server that fails on request."""
+"""A cache of its own for each test, and a server."""
 
 import pytest
 from huggingface_hub import constants
 
-from elmo_keras.hub import download
 from tests.support.file_server import serving
 
 
@@ -14,7 +13,6 @@ def cache(tmp_path, monkeypatch):
         monkeypatch.delenv(f"ELMO_KERAS_{name}", raising=False)
     monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(download, "PAUSE", 0.0)
     return tmp_path / "cache"
 
 
