@@ -5,7 +5,7 @@ import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.layers import CharacterCNN, ProjectedLSTM, ScalarMix, WordSoftmax
-from elmo_keras.tasks import ESIM, SimilarityModel, Tagger, TextClassifier, TokenVectors
+from elmo_keras.tasks import ESIM, Tagger, TextClassifier, TokenVectors
 
 CONFIG = ElmoConfig.preset("test")
 GROUPS = ((1, 2),)
@@ -22,8 +22,6 @@ CASES = [
     (ProjectedLSTM, (4, 5), "forget_bias", (None, "1")),
     (WordSoftmax, (), "vocabulary_size", (None, -1)),
     (TokenVectors, (), "word_dim", (-1, "5", None)),
-    (SimilarityModel, (), "token_vectors", (None, CONFIG, "x")),
-    (SimilarityModel, (VECTORS,), "units", (0, "x", 2.5, None)),
     (TextClassifier, (VECTORS,), "labels", ([], "ab", ["a", "a"], None, 3)),
     (ESIM, (VECTORS, ["a"]), "units", (-1,)),
     (Tagger, (VECTORS,), "tags", ([], "BIO", ["O", "O"], None)),

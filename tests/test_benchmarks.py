@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.coreference.documents import read_conll_2012
+from elmo_keras.tasks.documents import read_conll_2012
 from elmo_keras.tasks.tag.tagged_text import read_roles
 from tests.benchmarks import (
     corpora,

@@ -30,7 +30,7 @@ from elmo_keras.pipelines.arithmetic import softmax
 from elmo_keras.pipelines.head_files import read_head
 from elmo_keras.pipelines.light_heads import LightTagger
 from elmo_keras.pipelines.pipeline import find_head, names
-from elmo_keras.tasks.tag.entities import marks_spans
+from elmo_keras.tasks.entities import marks_spans
 
 HERE = Path(__file__).parent
 PAGE = "index.html", "live.css", "live.js"

@@ -26,7 +26,7 @@ from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 if TYPE_CHECKING:
     from elmo_keras import Elmo
-    from elmo_keras.tasks.layers.task_model import TaskModel
+    from elmo_keras.tasks.task_model import TaskModel
 
 MIX = Parameter(group="Mix of the layers")
 SAVED = Parameter(group="SavedModel")
@@ -122,7 +122,7 @@ def export(
 
     MODEL is a model directory, a .zip of one, the name or address of a published model,
     a Keras model saved with an `Elmo` layer, whose language model and mix are exported,
-    or a model or a head of a task (tag, classify, entail, similarity, answer), which is
+    or a model or a head of a task (tag, classify, entail, answer), which is
     exported itself. The export is a SavedModel in OUT_DIR/<version>, a new folder each time.
     OUT.tflite is one file, which `Embedder` and `embed --model OUT.tflite` read without
     TensorFlow. `packed` is a model directory with matrices in int8, a quarter of the
@@ -282,11 +282,12 @@ def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":
     """A model of a task, or the only `Elmo` layer, or the one of a name."""
     from elmo_keras import Elmo
     from elmo_keras.formats.keras_files import load_keras_model
-    from elmo_keras.tasks import models  # noqa: F401, whose files are loaded
-    from elmo_keras.tasks.layers.task_model import TaskModel
+    from elmo_keras.tasks import import_models
+    from elmo_keras.tasks.task_model import TaskModel
 
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
+    import_models()
     model = load_keras_model(path)
     candidates = list(model.layers)
     if isinstance(model, TaskModel):

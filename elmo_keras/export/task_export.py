@@ -20,9 +20,9 @@ from elmo_keras.export.sentences import (
 )
 from elmo_keras.export.version_directory import describe, write_version
 from elmo_keras.export.version_paths import new_version
-from elmo_keras.tasks.answer.question_answering import QuestionAnswering
-from elmo_keras.tasks.answer.text_answers import as_utf8, text_answers
-from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.answer_text import as_utf8, text_answers
+from elmo_keras.tasks.answering import QuestionAnswering
+from elmo_keras.tasks.task_model import TaskModel
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.string_search import StringSearch
 from elmo_keras.text.tokens import padded
@@ -49,7 +49,7 @@ def export_task(
     """Writes a task model as a SavedModel, whose signatures give its answers.
 
     Args:
-        model: a built model: tagger, classifier, entailment, similarity or answerer.
+        model: a built model: tagger, classifier, entailment or answerer.
         output, version, warmup: see `export_elmo`, as for what is returned and raised.
         tokenizer, normalization: see `export_elmo`; not for an answerer.
         input_name: see `export_elmo`; only for models of one text.
@@ -60,8 +60,8 @@ def export_task(
     name, finds_words = type(model).__name__, isinstance(model, QuestionAnswering)
     if type(model).answers is TaskModel.answers:
         raise ValueError(
-            f"A {name} can't be exported. Export a model of tag, classify, entail, "
-            "similarity or answer; or the Elmo layer in this one, with --layer NAME."
+            f"A {name} can't be exported. Export a model of tag, classify, entail or "
+            "answer; or the Elmo layer in this one, with --layer NAME."
         )
     if finds_words and (tokenizer not in (None, "words") or normalization is not None):
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from elmo_keras.pipelines.pipeline import Pipeline
 from elmo_keras.pipelines.texts import Text
-from elmo_keras.tasks.tag.entities import bio_tags
+from elmo_keras.tasks.entities import bio_tags
 
 COLORS = (
     "#7aecec #feca74 #ff9561 #aa9cfc #c887fb #9cc9cc #bfeeb7 #e4e7d2 #ffeb80 #f0a1a8"

@@ -23,7 +23,7 @@ from elmo_keras.hub.catalogue import HEAD_FILES
 from elmo_keras.hub.local_files import local_files
 
 if TYPE_CHECKING:
-    from elmo_keras.tasks.layers.task_model import TaskModel
+    from elmo_keras.tasks.task_model import TaskModel
 
 HEAD, ARRAYS, *_ = HEAD_FILES
 _BILM, _OPTIMIZER = "/elmo/bilm/", "optimizer/"
@@ -183,8 +183,9 @@ def keras_model(head: HeadFile) -> "TaskModel":
     import keras
 
     from elmo_keras.elmo import Elmo
-    from elmo_keras.tasks import models  # noqa: F401, for Keras
+    from elmo_keras.tasks import import_models
 
+    import_models()
     model = keras.saving.deserialize_keras_object(head.metadata["model"])
     model.build()
     pretrained = Elmo.from_pretrained(head.language_model)

@@ -7,8 +7,8 @@ import numpy as np
 
 from elmo_keras.pipelines.light_heads import Tags
 from elmo_keras.pipelines.texts import Labelled
-from elmo_keras.tasks.layers.task_model import LabelModel, TaskModel
-from elmo_keras.tasks.tag.tagger import Tagger
+from elmo_keras.tasks.tagger import Tagger
+from elmo_keras.tasks.task_model import LabelModel, TaskModel
 from elmo_keras.text.length_batches import length_batches
 from elmo_keras.text.tokens import padded_tokens
 
@@ -68,6 +68,7 @@ class KerasClassifier:
 
     def __init__(self, model: LabelModel):
         self.labels, self.multi_label = list(model.labels), model.multi_label
+        self.threshold = model.threshold
         self._model = model
 
     def probabilities(

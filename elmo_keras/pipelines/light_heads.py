@@ -16,7 +16,7 @@ from elmo_keras.pipelines.arithmetic import (
 )
 from elmo_keras.pipelines.head_files import HeadFile
 from elmo_keras.pipelines.texts import Labelled
-from elmo_keras.tasks.tag.entities import constraints, entities, marks_spans
+from elmo_keras.tasks.entities import constraints, entities, marks_spans
 
 FORBIDDEN = -1e6  # which no score outweighs, as in `LinearChainCRF`
 
@@ -167,6 +167,7 @@ class LightClassifier:
     def __init__(self, head: HeadFile):
         config, arrays = head.config, head.arrays
         self.labels, self.multi_label = config["labels"], config["multi_label"]
+        self.threshold = config["threshold"]
         self._vectors = LightTokenVectors(head, "encoder/token_vectors")
         self._encoder = LiteBiLstm(_read_lstms(arrays, "encoder/lstm"))
         self._integrator = LiteBiLstm(_read_lstms(arrays, "integrator"))

@@ -18,11 +18,11 @@ from elmo_keras.pipelines.light_heads import SentenceLayers
 from elmo_keras.pipelines.pipeline import PREDICATES, RolePipeline, pipeline
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.coreference_task import Coreference
 from elmo_keras.tasks.data import hold_out
+from elmo_keras.tasks.entities import entities, span_scores
 from elmo_keras.tasks.results import model_file
 from elmo_keras.tasks.run import run
-from elmo_keras.tasks.tag.entities import entities, span_scores
 from elmo_keras.tasks.tag.tagged_text import read_conll
 from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.tasks.task import Task

@@ -20,8 +20,7 @@ from elmo_keras.pipelines.light_heads import (
     SentenceLayers,
 )
 from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
-from elmo_keras.tasks.layers import THRESHOLD
-from elmo_keras.tasks.tag.entities import PREDICATE, marks_spans
+from elmo_keras.tasks.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.util.command import import_tensorflow
@@ -238,7 +237,7 @@ class LabelPipeline(Pipeline):
         results = [text.at(0, end, label=label, score=p) for p, label in pairs]
         if not self.classifier.multi_label:
             return results[0]
-        return [result for result in results if result["score"] >= THRESHOLD]
+        return [r for r in results if r["score"] >= self.classifier.threshold]
 
 
 class CoreferencePipeline(Pipeline):
@@ -276,7 +275,7 @@ class PairPipeline(NamedPipeline):
 
     The arguments of a call are the two fields of the model by name, each a `str` or a list
     of `str` of the same length, or one `str` for all of a list: `question` and `context`,
-    `premise` and `hypothesis`, or `first` and `second`. Returns a dict, or a list of dicts.
+    or `premise` and `hypothesis`. Returns a dict, or a list of dicts.
     """
 
     def __init__(self, name: str, model: Any, language: str | None = None):
@@ -311,8 +310,6 @@ class PairPipeline(NamedPipeline):
 
         tokens = [join(text.sentences) or [""] for text in (first, second)]
         (answer,) = answers_to(self.model, [[text] for text in tokens])
-        if "label" not in answer:
-            return {"score": float(answer["score"])}
         return {
             "label": answer["label"].decode(),
             "score": float(answer["scores"].max()),
@@ -331,7 +328,7 @@ class AnswerPipeline(PairPipeline):
         Their scores are probabilities among the answers of all pieces.
         """
         from elmo_keras.pipelines.keras_heads import answers_to
-        from elmo_keras.tasks.answer.words import OffsetTokens
+        from elmo_keras.tasks.answer_text import OffsetTokens
 
         question_tokens = join(question.sentences)
         sentences = zip(context.sentences, context.spans)
@@ -369,8 +366,8 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
         A callable. For texts, its results are plain dicts of `text`, `label`, `score`,
         a probability, `start` and `end`: characters of a `str`, tokens of a list. For
         each text there is a list of labelled words or entities; a list of `predicate`
-        and `roles`; a list of clusters of mentions; or one label. Questions, entailment
-        and similarity take two texts by name, see `PairPipeline`.
+        and `roles`; a list of clusters of mentions; or one label. Questions and
+        entailment take two texts by name, see `PairPipeline`.
 
     Raises:
         FileNotFoundError: nothing has this name; the message lists the names.
@@ -432,11 +429,12 @@ def _keras_pipeline(name, model, **options):
 def _load_keras(path):
     import_tensorflow()
     from elmo_keras.formats.keras_files import load_keras_model
-    from elmo_keras.tasks import models  # noqa: F401, for Keras
-    from elmo_keras.tasks.layers.task_model import TaskModel
+    from elmo_keras.tasks import import_models
+    from elmo_keras.tasks.task_model import TaskModel
 
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
+    import_models()
     model = load_keras_model(path)
     if not isinstance(model, TaskModel):
         raise ValueError(

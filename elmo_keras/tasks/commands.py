@@ -7,9 +7,8 @@ from cyclopts import Parameter
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
 from elmo_keras.tasks.compare import compare
-from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.coreference_task import Coreference
 from elmo_keras.tasks.entail.task import Entailment
-from elmo_keras.tasks.similarity.task import Similarity
 from elmo_keras.tasks.tag.task import Tagging
 
 # The fields of a dataclass are options of the command.
@@ -60,19 +59,6 @@ def entail(task: Annotated[Entailment, FIELDS]) -> None:
         elmo-keras entail --train train.txt --dev dev.txt --output DIR
         elmo-keras entail --format snli --train snli_1.0_train.jsonl --output DIR \\
             --model en --baseline --seeds 1 2 3
-    """
-    compare(task)
-
-
-def similarity(task: Annotated[Similarity, FIELDS]) -> None:
-    """Trains models of how similar two sentences are.
-
-    Files are tables with the columns `sentence1`, `sentence2` and `score`, from 0 to 5,
-    as in KorSTS and the STS benchmark. The scores are Pearson's and Spearman's
-    correlations. On KorSTS the cosine of character trigrams does better, without training.
-
-        elmo-keras similarity --train sts-train.tsv --dev sts-dev.tsv --output DIR
-        elmo-keras similarity --train sts-train.tsv --output DIR --model ko --baseline
     """
     compare(task)
 

@@ -10,7 +10,6 @@ import numpy as np
 from elmo_keras.files import replacing
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks.data import read_data
-from elmo_keras.tasks.layers import PLACES
 from elmo_keras.tasks.results import model_file, results_table
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.command import import_tensorflow
@@ -63,7 +62,7 @@ def variants(task: Task) -> list[Task]:
         changed = [{"layers": "top"}, {"layers": "average"}]
         changed += [{"layers": "mix", "l2": l2} for l2 in (STRONG, WEAK)]
     elif task.table == "places":
-        changed = [{"elmo_at": place} for place in PLACES]
+        changed = [{"elmo_at": place} for place in ("input", "output", "both")]
     else:
         pairs = [(variant, share) for share in task.shares for variant in models]
         return [dataclasses.replace(v, share=share) for v, share in pairs]
@@ -79,8 +78,9 @@ def paired_tests(
     """
     import keras
 
-    from elmo_keras.tasks import models  # noqa: F401, whose files are loaded
+    from elmo_keras.tasks import import_models
 
+    import_models()
     data = read_data(task)
     examples = data.test or data.dev
     tests, before, first = [], None, []

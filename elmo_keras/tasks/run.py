@@ -17,9 +17,9 @@ from elmo_keras.tasks.data import (
     read_start_vectors,
 )
 from elmo_keras.tasks.fitting import fit_until_best
-from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
 from elmo_keras.tasks.results import FILE, model_file, read_results, write_results
 from elmo_keras.tasks.task import Task
+from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo
     from elmo_keras.embed.layer_cache import LayerCache
     from elmo_keras.tasks.batches import Batches
-    from elmo_keras.tasks.layers.task_model import TaskModel
-    from elmo_keras.tasks.layers.token_vectors import TokenVectors
+    from elmo_keras.tasks.task_model import TaskModel
+    from elmo_keras.tasks.token_vectors import TokenVectors
 
 # Not recorded: files count by their examples; each seed and variant has its own entry.
 UNRECORDED = (

@@ -25,7 +25,6 @@ COMMANDS = {
     "tag": ("tasks.commands:tag", "train taggers: words, entities, roles"),
     "classify": ("tasks.commands:classify", "train classifiers of texts"),
     "entail": ("tasks.commands:entail", "train models of entailment"),
-    "similarity": ("tasks.commands:similarity", "train models of similar sentences"),
     "answer": ("tasks.commands:answer", "train models that answer questions"),
     "coreference": ("tasks.commands:coreference", "train models of coreference"),
     "probe": ("analyses.probe:probe", "predict tags or labels from each layer"),
@@ -40,7 +39,7 @@ COMMANDS = {
         "show which layers tasks learned to use",
     ),
 }
-RESUMING = "train embed annotate search tag classify entail similarity answer coreference".split()
+RESUMING = "train embed annotate search tag classify entail answer coreference".split()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,10 +19,9 @@ from elmo_keras.pipelines.make import WIKIGOLD
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
 from elmo_keras.tasks.compare import paired_tests, share_points
-from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.coreference_task import Coreference
 from elmo_keras.tasks.entail.task import Entailment
 from elmo_keras.tasks.run import run
-from elmo_keras.tasks.similarity.task import Similarity
 from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.markdown_table import percent_spread
@@ -76,7 +75,6 @@ ROWS = {  # folders, which begin with the name of the language model
     "en_goemotions": Row(
         Classification, "emotions, a fifth", "train.tsv dev.tsv", 8, 2, 1
     ),
-    "ko_korsts": Row(Similarity, "similarity", "sts-train.tsv sts-dev.tsv", 6, 2, 3),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "ko_qa": {"metric": "korquad"},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from elmo_keras.pipelines import make
 from elmo_keras.tasks.data import hold_out
-from elmo_keras.tasks.tag.entities import count_spans, entities, span_scores
+from elmo_keras.tasks.entities import count_spans, entities, span_scores
 from elmo_keras.tasks.tag.tagged_text import read_conll, read_conllu
 from tests.benchmarks import runner
 

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from elmo_keras.pipelines.make import WIKIGOLD
-from elmo_keras.tasks.tag.entities import count_spans, entities, span_scores
+from elmo_keras.tasks.entities import count_spans, entities, span_scores
 from elmo_keras.tasks.tag.tagged_text import read_conll, read_conllu
 from tests.benchmarks import runner
 

@@ -12,9 +12,9 @@ from elmo_keras.pipelines.light_heads import (
     LightTagger,
     SentenceLayers,
 )
-from elmo_keras.tasks.tag.crf import LinearChainCRF
-from elmo_keras.tasks.tag.entities import constraints
-from elmo_keras.tasks.tag.tag_spans import tag_probabilities
+from elmo_keras.tasks.crf import LinearChainCRF
+from elmo_keras.tasks.entities import constraints
+from elmo_keras.tasks.tag_spans import tag_probabilities
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.heads import SPANS, make_head, task_model
 

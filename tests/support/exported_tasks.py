@@ -8,11 +8,10 @@ import tensorflow as tf
 from elmo_keras.tasks import (
     ESIM,
     QuestionAnswering,
-    SimilarityModel,
     Tagger,
     TextClassifier,
 )
-from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.task_model import TaskModel
 from tests.support.models import randomize
 from tests.support.task_models import built, token_vectors
 
@@ -94,11 +93,6 @@ TASKS = {
         lambda: _built(ESIM(token_vectors(), ["nein", "ja"], units=3)),
         {"premise": SENTENCES, "hypothesis": OTHERS},
         lambda model: model.judge(tokens_of(SENTENCES), tokens_of(OTHERS)),
-    ),
-    "similarity": ExportedTask(
-        lambda: _built(SimilarityModel(token_vectors(), units=3), 2),
-        {"first": SENTENCES, "second": OTHERS},
-        lambda model: model.similarity(tokens_of(SENTENCES), tokens_of(OTHERS)),
     ),
     "questions": ExportedTask(
         lambda: _built(

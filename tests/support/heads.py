@@ -4,11 +4,11 @@ from pathlib import Path
 
 from elmo_keras import Elmo
 from elmo_keras.pipelines.head_files import save_head
-from elmo_keras.tasks.answer.question_answering import QuestionAnswering
-from elmo_keras.tasks.classify.classifier import TextClassifier
-from elmo_keras.tasks.coreference.coreference_model import CoreferenceModel
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.tag.tagger import Tagger
+from elmo_keras.tasks.answering import QuestionAnswering
+from elmo_keras.tasks.classifier import TextClassifier
+from elmo_keras.tasks.coreference import CoreferenceModel
+from elmo_keras.tasks.tagger import Tagger
+from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.task_models import built
 
 WORDS = ["the", "bank", "of"]

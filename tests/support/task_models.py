@@ -8,7 +8,7 @@ import numpy as np
 
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.fitting import fit_until_best
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
 from tests.support.models import randomize

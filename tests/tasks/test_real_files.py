@@ -6,18 +6,17 @@ import pytest
 
 from elmo_keras.tasks.answer.squad import read_squad
 from elmo_keras.tasks.answer.task import NOT_KNOWN, label
-from elmo_keras.tasks.coreference.documents import has_singletons, read_conll_2012
+from elmo_keras.tasks.documents import has_singletons, read_conll_2012
+from elmo_keras.tasks.entities import entities
 from elmo_keras.tasks.readers.labelled_texts import (
     read_fasttext,
     read_goemotions,
     read_klue_nli,
-    read_korsts,
     read_label_names,
     read_nsmc,
     read_tabs,
     read_trees,
 )
-from elmo_keras.tasks.tag.entities import entities
 from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
@@ -55,8 +54,6 @@ FILES = [
     (read_label_names, "en_goemotions/labels.txt", 28),
     (read_tabs, "en_snli/dev.txt", 9_842),
     (read_klue_nli, "ko_klue/klue-nli-v1.1_dev.first2000.json", 2_000),
-    (read_korsts, "ko_korsts/sts-train.tsv", 5_749),
-    (read_korsts, "ko_korsts/sts-dev.tsv", 1_500),
 ]
 # Questions, and how many of them have an answer that ends within a token.
 QUESTIONS = [

@@ -1,14 +1,13 @@
-"""The text classifier's losses and scores, and correlations worked out by hand."""
+"""The text classifier's losses and scores, worked out by hand."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.classify.classifier import Maxout, TextClassifier
+from elmo_keras.tasks.classifier import Maxout, TextClassifier
 from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.similarity.task import Similarity, pearson
+from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.task_models import (
     built,
     scores_of,
@@ -66,33 +65,3 @@ def test_f1_of_several_labels_by_hand(expected, predicted, labels, macro, micro)
     examples = [{"labels": row} for row in expected]
     scores = scores_of(task_of(Classification), model, examples, [[0]])
     assert scores == {"macro F1": macro, "micro F1": micro}
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
-    [
-        # Deviations (−1, 0, 1) and (−2, 1, 1): 3 / √(2 · 6).
-        ([1, 2, 3], [0, 3, 3], 3 / np.sqrt(12)),
-        ([1, 2, 4], [-10, -20, -40], -1),
-        ([1, 2, 3], [0.1, 0.1, 0.1], 0),  # a constant
-        ([], [], 0),
-    ],
-)
-def test_pearson_by_hand(x, y, expected):
-    assert pearson(x, y) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
-    [
-        # Without ties 1 − 6 Σd² / (n (n² − 1)): four ranks are off by 1, 1 − 24 / 120.
-        ([10, 20, 30, 40, 50], [2, 1, 3, 9, 4], 0.8),
-        ([1, 2, 3], [1, 10, 100], 1),
-        # Ranks (1, 2, 3) and (1, 2.5, 2.5): deviations give 1.5 / √(2 · 1.5).
-        ([1, 2, 3], [0, 7, 7], 1.5 / np.sqrt(3)),
-        ([0.1, 0.1], [2, 3], 0),
-    ],
-)
-def test_spearman_by_hand(x, y, expected):
-    scores = task_of(Similarity).scores(np.transpose([x, y]))
-    assert scores["Spearman"] == pytest.approx(expected)

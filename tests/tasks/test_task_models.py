@@ -16,16 +16,14 @@ from elmo_keras.tasks import (
     ESIM,
     CoreferenceModel,
     QuestionAnswering,
-    SimilarityModel,
     Tagger,
     TextClassifier,
 )
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.coreference.coreference_model import document_inputs
-from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.coreference import document_inputs
+from elmo_keras.tasks.coreference_task import Coreference
 from elmo_keras.tasks.entail.task import Entailment
-from elmo_keras.tasks.similarity.task import Similarity
 from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.tasks.task import Task
 from elmo_keras.text.tokens import padded_tokens
@@ -52,7 +50,6 @@ OTHERS = [["drei"], ["vier", "ein"], [], ["zwei", "zwei"]]
 BIO = ["B-AN", "I-AN", "O"]
 LABELS = ["no", "maybe", "yes"]
 CONTEXT, QUESTION = "Bob (of Ulm)", "zwei?"
-TABLE = "sentence1\tsentence2\tscore\n"
 
 
 class Case(NamedTuple):
@@ -66,7 +63,6 @@ class Case(NamedTuple):
     expected: Callable[[keras.Model, Any], Any]  # the same from outputs
     text: str  # a file with two examples
     scores: set[str]
-    header: str = ""
     n_examples: int = 8  # of the text, four times
     by_token: bool = False  # whether outputs have an axis of tokens
 
@@ -115,17 +111,6 @@ CASES = {
         named(LABELS),
         "a b\tb\t0\na b c\tnot c\t1\n",
         {"accuracy"},
-    ),
-    "similarity": Case(
-        Similarity,
-        lambda vectors: SimilarityModel(vectors, units=3),
-        text_inputs(first=TEXTS, second=OTHERS),
-        [0.5, 1.0, 0.0, 5.0],
-        lambda model: model.similarity(TEXTS, OTHERS),
-        lambda model, outputs: outputs.numpy().tolist(),
-        "a b\tb\t1\na b c\ta b\t4.5\n",
-        {"Pearson", "Spearman"},
-        header=TABLE,
     ),
     "answer": Case(
         Answering,
@@ -335,7 +320,7 @@ def test_a_command_compares_elmo_with_the_baseline_and_resumes(
     case, output = CASES[name], tmp_path / "out"
     train = tmp_path / "train"
     repeated = 1 if name == "answer" else 4  # a file of JSON is one value
-    train.write_text(case.header + case.text * repeated, encoding="utf-8")
+    train.write_text(case.text * repeated, encoding="utf-8")
     given = f"--train {train} --dev {train} --output {output} --baseline".split()
     given += [*SMALL, "--model", str(model_directory), "--schedule", "cosine"]
     given += ["--sentences", "1"] if name == "coreference" else []
@@ -380,7 +365,6 @@ def test_a_malformed_file_ends_a_command_with_one_line_and_leaves_nothing(
     [
         ("classify", "__label__1 a.b c!\n"),
         ("entail", "a.b c!\td\t1\n"),
-        ("similarity", f"{TABLE}a.b c!\td\t1\n"),
     ],
 )
 def test_raw_text_may_be_split_spaces_or_at_punctuation(name, text, tmp_path):
@@ -403,13 +387,6 @@ def test_it_matters_to_entailment_which_sentence_is_the_premise():
     assert np.abs(np.array(outputs) - np.array(exchanged)).max() > 1e-4
 
 
-def test_the_order_of_similar_sentences_does_not_matter():
-    model = built(SimilarityModel(token_vectors("both"), units=3))
-    one = model.similarity(TEXTS, OTHERS)
-    np.testing.assert_allclose(one, model.similarity(OTHERS, TEXTS), atol=1e-6)
-    assert np.ptp(one) > 1e-4 and min(one) > 0 and max(one) < 5
-
-
 def with_one_label(n, rng):
     """Whether a text has "ein"."""
     return [{"tokens": t, "label": str("ein" in t)} for t in random_texts(n, rng)]
@@ -429,15 +406,6 @@ def entailments(n, rng):
     return [
         {"premise": p, "hypothesis": h, "label": str(h[0] in p)}
         for p, h in zip(premises, hypotheses)
-    ]
-
-
-def similar_pairs(n, rng):
-    """5 for the same word twice, 1 for two words."""
-    firsts, others = random_texts(n, rng, longest=1), random_texts(n, rng, longest=1)
-    pairs = [(a, a if rng.random() < 0.5 else b) for a, b in zip(firsts, others)]
-    return [
-        {"first": a, "second": b, "score": 5.0 if a == b else 1.0} for a, b in pairs
     ]
 
 
@@ -484,7 +452,6 @@ ROLES = ["B-A0", "B-V", "O"]
             {"labels": TRUTH, "units": 11, "dropout": 0.0},
             0.9,
         ),
-        ("similarity", SimilarityModel, similar_pairs, {"units": 13}, 0.8),
     ],
 )
 def test_a_model_learns_made_up_examples(name, make, examples, options, lowest):
@@ -527,12 +494,11 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
 def test_no_texts_have_no_answers_and_lists_have_equal_lengths():
     classifier = TextClassifier(token_vectors(), ["a", "b"], units=2)
     judge = ESIM(token_vectors(), ["a", "b"], 2)
-    similarity = SimilarityModel(token_vectors(), 2)
     tagger = Tagger(token_vectors(), ["B-V", "O"], 2, predicate_dim=2)
-    for model in classifier, judge, similarity, tagger:
+    for model in classifier, judge, tagger:
         model.run_eagerly = True
     answers = classifier.classify([]), judge.judge([], []), tagger.tag([], [])
-    assert (*answers, similarity.similarity([], [])) == ([], [], [], [])
+    assert answers == ([], [], [])
     assert len(classifier.classify([[]])) == len(judge.judge([[]], [[]])) == 1
     with pytest.raises(ValueError, match="a list of `str` for each sentence"):
         classifier.classify(["a text"])

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.text_answers import as_utf8
-from elmo_keras.tasks.answer.words import offset_tokens
+from elmo_keras.tasks.answer_text import as_utf8, offset_tokens
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.tokenizers import split_spaces, split_words
 from elmo_keras.text.tokens import tokenize

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.tasks.answer.words import OffsetTokens, offset_tokens
+from elmo_keras.tasks.answer_text import OffsetTokens, offset_tokens
 from elmo_keras.tasks.readers.lines import read_json
 
 

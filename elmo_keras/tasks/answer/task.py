@@ -11,7 +11,7 @@ from elmo_keras.tasks.answer.squad import (
     squad_scores,
     squad_statistics,
 )
-from elmo_keras.tasks.answer.words import LONGEST_ANSWER, NO_ANSWER, NOT_KNOWN
+from elmo_keras.tasks.answer_text import LONGEST_ANSWER, NO_ANSWER, NOT_KNOWN
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.arguments import Count
 
@@ -48,7 +48,7 @@ class Answering(Task):
         return examples
 
     def model(self, token_vectors, examples):
-        from elmo_keras.tasks.answer.question_answering import QuestionAnswering
+        from elmo_keras.tasks.answering import QuestionAnswering
 
         return QuestionAnswering(
             token_vectors,

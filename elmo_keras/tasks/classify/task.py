@@ -47,7 +47,7 @@ class Classification(LabelTask):
         return read(path, split=TOKENIZERS[self.split]) if self.split else read(path)
 
     def model(self, token_vectors, examples):
-        from elmo_keras.tasks.classify.classifier import TextClassifier  # by Keras
+        from elmo_keras.tasks.classifier import TextClassifier  # by Keras
 
         labels = sorted({example["label"] for example in examples if not self.labels})
         if self.labels is not None:

@@ -34,7 +34,7 @@ class Entailment(LabelTask):
         return read(path, TOKENIZERS[self.split]) if self.split else read(path)
 
     def model(self, token_vectors, examples):
-        from elmo_keras.tasks.entail.esim import ESIM  # by Keras
+        from elmo_keras.tasks.entailment import ESIM  # by Keras
 
         labels = sorted({example["label"] for example in examples})
         return ESIM(token_vectors, labels, self.units, dropout=self.layer_dropout)

@@ -1,6 +1,5 @@
 """Readers of labelled texts and pairs of texts, such as `{"tokens": […], "label": …}`."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -17,7 +16,6 @@ from elmo_keras.tasks.readers.lines import (
 )
 from elmo_keras.text.tokenizers import Tokenizer, split_spaces, split_words
 
-HIGHEST_SIMILARITY = 5.0
 _LABEL = "__label__"
 # A word may hold other white space than the space, such as the no-break space.
 _NODE = re.compile(r"\(([^ ()]+) [^()]+\)")
@@ -176,21 +174,3 @@ PAIR_READERS = {
     "kornli": read_kornli,
     "klue": read_klue_nli,
 }
-
-
-def read_korsts(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
-    """A table such as KorSTS gives `{"first": […], "second": […], "score": 3.8}`."""
-    rows = table_rows(path, ("sentence1", "sentence2", "score"))
-    return read_examples(path, rows, first=split, second=split, score=_parse_score)
-
-
-def _parse_score(cell):
-    try:
-        score = float(cell)
-    except ValueError:
-        score = math.nan
-    if not 0 <= score <= HIGHEST_SIMILARITY:
-        raise ValueError(
-            f"a score from 0 to {HIGHEST_SIMILARITY:g} is expected, not {cell!r}"
-        )
-    return score

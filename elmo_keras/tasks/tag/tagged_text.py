@@ -5,14 +5,14 @@ import re
 import unicodedata
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import SPACES, blocks, malformed, parse_all
-from elmo_keras.tasks.tag.entities import (
+from elmo_keras.tasks.entities import (
     OUTSIDE,
     PREDICATE,
     TAG,
     has_bare_types,
     to_bio,
 )
+from elmo_keras.tasks.readers.lines import SPACES, blocks, malformed, parse_all
 
 DOCSTART = "-DOCSTART-"
 DOCUMENT_LINES = "#begin document", "#end document"

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from elmo_keras.tasks.tag.entities import (
+from elmo_keras.tasks.entities import (
     arguments,
     count_spans,
     entities,
@@ -54,7 +54,7 @@ class Tagging(Task):
         return read_conll(path, self.columns)
 
     def model(self, token_vectors, examples):
-        from elmo_keras.tasks.tag.tagger import Tagger  # by Keras
+        from elmo_keras.tasks.tagger import Tagger  # by Keras
 
         return Tagger(
             token_vectors,

@@ -8,12 +8,11 @@ import re
 import pytest
 
 from elmo_keras.tasks.answer.squad import read_squad
-from elmo_keras.tasks.coreference.documents import read_conll_2012
+from elmo_keras.tasks.documents import read_conll_2012
 from elmo_keras.tasks.readers.labelled_texts import (
     read_fasttext,
     read_goemotions,
     read_kornli,
-    read_korsts,
     read_label_names,
     read_nsmc,
     read_snli,
@@ -84,7 +83,6 @@ Yes -
 """
 TABLE = "document\tlabel\n"
 KORNLI = "sentence1\tsentence2\tgold_label\n"
-STS = "score\tsentence1\tsentence2\n"
 SNLI = '{"sentence1": "a", "sentence2": "b", "gold_label": "x"}\n'
 PAIR = '{\n"premise": "a",\n"hypothesis": "b",\n"gold_label": "x"\n}'
 goemotions = functools.partial(read_goemotions, names=["joy", "anger", "neutral"])
@@ -151,11 +149,6 @@ READ = [
     ),
     (read_nli, f"[{PAIR},\n{PAIR}]", [(["a"], ["b"], "x")] * 2),
     (read_nli, "\n[ ]\n", []),
-    (
-        read_korsts,
-        'genre\tscore\tsentence1\tsentence2\nx\t3.80\t"가" 나.\t다\n',
-        [(['"', "가", '"', "나", "."], ["다"], 3.8)],
-    ),
     (
         read_conllu,
         CONLLU,
@@ -281,10 +274,6 @@ MALFORMED = [
     (read_nli, PAIR, 1, "a list of objects"),
     (read_nli, f"[\n{PAIR},\n{PAIR.replace('a', 'b')}\n]", "[1]", "object with str"),
     (read_nli, f"[\n{PAIR},\n{PAIR.replace('x', '')}\n]", "[1]", "label is missing"),
-    (read_korsts, f"{STS}5.0\ta\tb\n5.1\ta\tb\n", 3, "from 0 to 5 .*, not '5.1'"),
-    (read_korsts, f"{STS}high\ta\tb\n", 2, "not 'high'"),
-    (read_korsts, f"{STS}nan\ta\tb\n", 2, "not 'nan'"),
-    (read_korsts, f"{STS}1\ta\n", 2, "3 fields .*, not 2"),
     (read_conllu, CONLLU.replace("nos\tnosotros", "nos"), 4, "10 columns"),
     (read_conllu, CONLLU.replace("3\tmar", "x\tmar"), 6, "number, not 'x'"),
     (read_conllu, CONLLU.replace("INTJ", "_"), 10, "part of speech is missing"),

@@ -3,17 +3,47 @@
 from collections.abc import Sequence
 
 import keras
+import tensorflow as tf
 from keras import ops
 
+from elmo_keras.argument_checks import check_numbers
 from elmo_keras.layers.pooling import masked_max, masked_mean
-from elmo_keras.tasks.layers.bilstm import FastBidirectional, SentenceEncoder
-from elmo_keras.tasks.layers.pooling import (
-    SelfAttentivePooling,
-    masked_min,
+from elmo_keras.tasks.encoder import (
+    FastBidirectional,
+    SentenceEncoder,
+    masked_softmax,
     soft_alignment,
 )
-from elmo_keras.tasks.layers.task_model import LabelModel
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.task_model import LabelModel
+from elmo_keras.tasks.token_vectors import TokenVectors
+
+
+def masked_min(x, mask) -> tf.Tensor:
+    return -masked_max(-x, mask)
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class SelfAttentivePooling(keras.layers.Layer):
+    """A mean of the tokens with learned weights: `Σ_k softmax_k(v · x_k + b) x_k`.
+
+    Reference: McCann et al. 2017, "Learned in Translation: Contextualized Word
+    Vectors", section 5.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.score = keras.layers.Dense(1, name="score")
+
+    def build(self, input_shape):
+        self.score.build(input_shape)
+
+    def call(self, x, mask):
+        weights = masked_softmax(self.score(x)[..., 0], mask)
+        return tf.reduce_sum(tf.expand_dims(weights, -1) * x, axis=1)
+
+    def compute_mask(self, inputs, mask=None):
+        return None  # the output has no time axis
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -51,6 +81,8 @@ class TextClassifier(LabelModel):
         token_vectors: a `TokenVectors` layer.
         labels: the names of the labels.
         multi_label: whether a text may have any number of labels.
+        threshold: lowest probability of a predicted label of multi-label texts; 0.3 is
+            GoEmotions'.
         units: size of each LSTM in each direction, and of the maxout layer.
         dropout: rate of the dropout on each LSTM's output and before the decision.
 
@@ -74,12 +106,15 @@ class TextClassifier(LabelModel):
         labels: Sequence[str],
         multi_label: bool = False,
         *,
+        threshold: float = 0.3,
         units: int = 50,
         dropout: float = 0.2,
         **kwargs,
     ):
         super().__init__(token_vectors, labels, units, dropout, **kwargs)
+        check_numbers(0, 1, threshold=threshold)
         self.multi_label = multi_label
+        self.threshold = threshold
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.integrator = FastBidirectional(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
@@ -117,4 +152,7 @@ class TextClassifier(LabelModel):
         return self.decide(self.predict_texts(texts))
 
     def get_config(self):
-        return super().get_config() | {"multi_label": self.multi_label}
+        return super().get_config() | {
+            "multi_label": self.multi_label,
+            "threshold": self.threshold,
+        }

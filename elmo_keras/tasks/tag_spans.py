@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from elmo_keras.tasks.tag.crf import LinearChainCRF
-from elmo_keras.tasks.tag.entities import END, INSIDE, OUTSIDE
+from elmo_keras.tasks.crf import LinearChainCRF
+from elmo_keras.tasks.entities import END, INSIDE, OUTSIDE
 
 NOWHERE = -1  # in columns after the last span
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.answer.task import Answering, label
-from elmo_keras.tasks.answer.words import NO_ANSWER, NOT_KNOWN
+from elmo_keras.tasks.answer_text import NO_ANSWER, NOT_KNOWN
+from elmo_keras.tasks.answering import QuestionAnswering
 from tests.support.task_models import (
     built,
     questions,

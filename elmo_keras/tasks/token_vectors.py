@@ -11,13 +11,13 @@ from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
 from elmo_keras.layers.character_cnn import CharacterCNN
-from elmo_keras.tasks.layers import PLACES
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.tokens import token_mask
 
 # Words become characters as in the published models.
 CHARACTERS = ElmoConfig.preset("original")
+PLACES = "input", "output", "both"  # where `TokenVectors` add ELMo
 WIDTHS = 3, 6  # bytes: three or six letters, one or two Hangul syllables
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from elmo_keras.tasks.layers.pooling import NEVER, masked_softmax
+from elmo_keras.tasks.encoder import NEVER, masked_softmax
 
 
 class Spans(NamedTuple):

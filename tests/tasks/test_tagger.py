@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.tag.entities import (
+from elmo_keras.tasks.entities import (
     arguments,
     count_spans,
     entities,
@@ -14,10 +14,10 @@ from elmo_keras.tasks.tag.entities import (
     span_scores,
     to_bio,
 )
-from elmo_keras.tasks.tag.tag_spans import tag_spans
 from elmo_keras.tasks.tag.tagged_text import read_roles
-from elmo_keras.tasks.tag.tagger import Tagger
 from elmo_keras.tasks.tag.task import Tagging
+from elmo_keras.tasks.tag_spans import tag_spans
+from elmo_keras.tasks.tagger import Tagger
 from tests.support.task_models import (
     built,
     check_loaded,

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.coreference_model import (
+from elmo_keras.tasks.coreference import (
     CoreferenceModel,
     clusters_of_links,
     document_inputs,
 )
-from elmo_keras.tasks.coreference.documents import read_conll_2012
-from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.coreference_task import Coreference
+from elmo_keras.tasks.documents import read_conll_2012
 from tests.support.task_models import (
     SENTENCES,
     SPEAKERS,

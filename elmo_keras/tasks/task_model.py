@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
 from elmo_keras.tasks.batches import Batches, open_shapes, predictions
-from elmo_keras.tasks.layers import THRESHOLD
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors
 
 
 class TaskModel(keras.Model):
@@ -98,7 +97,7 @@ class LabelModel(TaskModel):
     """A model whose output `(batch, labels)` is a probability for each label."""
 
     compares_tokens = True
-    multi_label = False
+    multi_label, threshold = False, 0.0
 
     def __init__(
         self,
@@ -128,7 +127,7 @@ class LabelModel(TaskModel):
         if not self.multi_label:
             best = tf.gather(tf.constant(self.labels), tf.argmax(scores, axis=1))
             return {"label": best} | answers
-        predicted = scores >= THRESHOLD
+        predicted = scores >= self.threshold
         order = tf.argsort(tf.cast(~predicted, tf.int32), axis=1, stable=True)
         names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
         return {"predicted_labels": names} | answers
@@ -138,6 +137,6 @@ class LabelModel(TaskModel):
         if not self.multi_label:
             return [self.labels[np.argmax(row)] for row in probabilities]
         return [
-            [label for label, p in zip(self.labels, row) if p >= THRESHOLD]
+            [label for label, p in zip(self.labels, row) if p >= self.threshold]
             for row in probabilities
         ]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
-from elmo_keras.tasks.answer.question_answering import best_spans
+from elmo_keras.tasks.answering import AttentionFlow, SelfAttention, best_spans
 from tests.support.models import randomize
 from tests.support.reference import softmax
 

@@ -8,16 +8,16 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_names
 from elmo_keras.tasks.batches import Batches, predictions
-from elmo_keras.tasks.layers.bilstm import FastBidirectional
-from elmo_keras.tasks.layers.task_model import TaskModel
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.tag.crf import LinearChainCRF
-from elmo_keras.tasks.tag.entities import constraints, marks_spans
-from elmo_keras.tasks.tag.tag_spans import (
+from elmo_keras.tasks.crf import LinearChainCRF
+from elmo_keras.tasks.encoder import FastBidirectional
+from elmo_keras.tasks.entities import constraints, marks_spans
+from elmo_keras.tasks.tag_spans import (
     span_probabilities,
     tag_probabilities,
     tag_spans,
 )
+from elmo_keras.tasks.task_model import TaskModel
+from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import token_mask
 
 

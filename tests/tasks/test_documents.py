@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.coreference_model import document_inputs
-from elmo_keras.tasks.coreference.documents import windows
-from elmo_keras.tasks.coreference.mentions import (
+from elmo_keras.tasks.coreference import document_inputs
+from elmo_keras.tasks.coreference_task import Coreference
+from elmo_keras.tasks.documents import windows
+from elmo_keras.tasks.mentions import (
     DISTANCES,
     AntecedentScores,
     SpanVectors,
 )
-from elmo_keras.tasks.coreference.task import Coreference
 from tests.support.models import randomize
 from tests.support.task_models import SENTENCES, SPEAKERS, task_of
 

@@ -6,14 +6,9 @@ import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.layers.pooling import masked_max, masked_mean
-from elmo_keras.tasks.layers.bilstm import stacked_pair
-from elmo_keras.tasks.layers.pooling import (
-    SelfAttentivePooling,
-    masked_min,
-    masked_softmax,
-    soft_alignment,
-)
-from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
+from elmo_keras.tasks.classifier import SelfAttentivePooling, masked_min
+from elmo_keras.tasks.encoder import masked_softmax, soft_alignment, stacked_pair
+from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
 from tests.support.models import randomize
 from tests.support.reference import softmax
 

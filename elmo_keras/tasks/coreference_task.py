@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 
-from elmo_keras.tasks.coreference.coreference_scores import (
+from elmo_keras.tasks.coreference_scores import (
     coreference_scores,
     coreference_statistics,
 )
-from elmo_keras.tasks.coreference.documents import (
+from elmo_keras.tasks.documents import (
     has_singletons,
     read_conll_2012,
     windows,
@@ -59,7 +59,7 @@ class Coreference(Task):
         return [sentence for e in examples for sentence in e["sentences"]]
 
     def model(self, token_vectors, examples):
-        from elmo_keras.tasks.coreference.coreference_model import CoreferenceModel
+        from elmo_keras.tasks.coreference import CoreferenceModel
 
         return CoreferenceModel(
             token_vectors,
@@ -85,7 +85,7 @@ class Coreference(Task):
         ]
 
     def batches(self, examples, *, labels=None, cache=None):
-        from elmo_keras.tasks.coreference.coreference_model import DocumentBatches
+        from elmo_keras.tasks.coreference import DocumentBatches
 
         return DocumentBatches(
             examples, self.text_fields, labels=labels, cache=cache, batch_size=1
@@ -93,7 +93,7 @@ class Coreference(Task):
 
     def statistics(self, model, examples, predictions):
         """Entities mentioned once count if the model learned such."""
-        from elmo_keras.tasks.coreference.coreference_model import clusters_of_links
+        from elmo_keras.tasks.coreference import clusters_of_links
 
         if not model.singletons:
             examples = [without_singletons(example) for example in examples]

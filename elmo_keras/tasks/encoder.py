@@ -1,4 +1,4 @@
-"""The biLSTM of the task models, and the encoder of sentences that contains it."""
+"""The biLSTM of the task models, the encoder of sentences that contains it, and attention."""
 
 import functools
 import types
@@ -13,7 +13,9 @@ from elmo_keras.layers.flat_sentences import padded, real_tokens
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
 from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.recurrence import over_packed
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors
+
+NEVER = -1e9  # far below any score, but finite, as its gradients must be
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -162,3 +164,19 @@ def _pad(x, size, axis):
     missing = size - tf.shape(x)[axis]
     paddings = [[0, missing if i == axis else 0] for i in range(x.shape.rank)]
     return tf.pad(x, paddings, constant_values="" if x.dtype == tf.string else 0)
+
+
+def masked_softmax(scores, mask) -> tf.Tensor:
+    """Softmax over the last axis, among the positions where the mask is true; 0 elsewhere."""
+    # Keras' softmax warns if the axis has size 1.
+    mask = tf.cast(mask, tf.bool)
+    return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, NEVER), axis=-1), 0)
+
+
+def soft_alignment(queries, keys, keys_mask):
+    """For each query, the mean of the real keys weighted by `softmax(query · key)`.
+
+    It is 0 where no key is real: `(batch, time, dim)`.
+    """
+    scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1)))
+    return ops.matmul(masked_softmax(scores, keys_mask[:, None, :]), keys)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.tag.crf import LinearChainCRF
-from elmo_keras.tasks.tag.entities import constraints
-from elmo_keras.tasks.tag.tag_spans import (
+from elmo_keras.tasks.crf import LinearChainCRF
+from elmo_keras.tasks.entities import constraints
+from elmo_keras.tasks.tag_spans import (
     crf_marginals,
     span_probabilities,
     tag_probabilities,

@@ -7,10 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks.batches import Batches
-from elmo_keras.tasks.coreference.mentions import AntecedentScores, Spans, SpanVectors
-from elmo_keras.tasks.layers.bilstm import FastBidirectional
-from elmo_keras.tasks.layers.task_model import TaskModel
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.encoder import FastBidirectional
+from elmo_keras.tasks.mentions import AntecedentScores, Spans, SpanVectors
+from elmo_keras.tasks.task_model import TaskModel
+from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 
 Mention = tuple[int, int]

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers.recurrence import recurrence_graph
-from elmo_keras.tasks.layers.bilstm import FastBidirectional
+from elmo_keras.tasks.encoder import FastBidirectional
 from tests.support.models import randomize
 from tests.support.replicas import DEVICES, check_like_one_replica, fitted
 

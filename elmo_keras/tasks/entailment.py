@@ -7,14 +7,14 @@ import tensorflow as tf
 from keras import ops
 
 from elmo_keras.layers.pooling import masked_max, masked_mean
-from elmo_keras.tasks.layers.bilstm import (
+from elmo_keras.tasks.encoder import (
     FastBidirectional,
     SentenceEncoder,
+    soft_alignment,
     stacked_pair,
 )
-from elmo_keras.tasks.layers.pooling import soft_alignment
-from elmo_keras.tasks.layers.task_model import LabelModel
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.task_model import LabelModel
+from elmo_keras.tasks.token_vectors import TokenVectors
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
