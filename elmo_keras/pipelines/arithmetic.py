@@ -43,7 +43,7 @@ class Crf(NamedTuple):
         """The best tags of flat sentences `(tokens, tags)`, and how likely they are.
 
         Returns int `(tokens,)`, and the probabilities of each tag alone and after the tag
-        of the token before, with α and β as in `tasks.tag.tag_spans.crf_marginals`.
+        of the token before, with α and β as in `tasks.tag_spans.crf_marginals`.
         """
         order, bounds = _by_step(lengths)
         scores = np.ascontiguousarray(scores[order].T)

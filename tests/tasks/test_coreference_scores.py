@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmo_keras.tasks.coreference import coreference_scores as scores
+from elmo_keras.tasks import coreference_scores as scores
 
 
 def score(metric, keys, responses):
