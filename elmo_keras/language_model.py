@@ -19,12 +19,11 @@ from elmo_keras.perplexity import (
 )
 from elmo_keras.progress import Progress
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.text.length_batches import balanced_batches, in_order
+from elmo_keras.text.length_batches import balanced_batches, stream_batches
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 
 DIRECTIONS = "both", "forward", "backward"
-CHUNK_BATCHES = 8  # how many batches of sentences are sorted by length together
 
 
 class SentenceScores(NamedTuple):
@@ -150,13 +149,13 @@ class LanguageModel:
                 bar.add(sum(map(len, batch)))
 
         with Progress(disable=not progress) as bar:
-            yield from in_order(
-                tokens_of_sentences(sentences, self.bilm.config.tokenizer),
+            yield from stream_batches(
                 scores_of,
-                batches_of=lambda lengths: balanced_batches(
+                tokens_of_sentences(sentences, self.bilm.config.tokenizer),
+                lambda lengths: balanced_batches(
                     [length + 2 for length in lengths], self._tokens_at_once
                 ),
-                tokens_at_once=CHUNK_BATCHES * self._tokens_at_once,
+                batch_tokens=self._tokens_at_once,
             )
 
     def perplexity(

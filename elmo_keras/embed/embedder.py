@@ -17,7 +17,12 @@ from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.files import installed_version
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.progress import Progress
-from elmo_keras.text.length_batches import balanced_batches, chunks, in_turn
+from elmo_keras.text.length_batches import (
+    SORTED_TOGETHER,
+    balanced_batches,
+    chunks,
+    in_turn,
+)
 from elmo_keras.text.sentences import Sentence, plain, tokens_of_sentences
 from elmo_keras.text.tokenizers import find_tokenizer
 
@@ -25,7 +30,6 @@ if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo
 
 LITE = ".tflite"  # suffix of a file for LiteRT
-BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
 
 class Batch(NamedTuple):
@@ -237,7 +241,7 @@ class Embedder:
         self._load()
         words = self._words if words is None else words
         n_tokens, first = self._settings["tokens_at_once"], 0
-        at_once = BATCHES_AT_ONCE * n_tokens
+        at_once = SORTED_TOGETHER * n_tokens
         if self._settings["lower_case"]:
             sentences = ([t.decode().lower().encode() for t in s] for s in sentences)
         for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):

@@ -1,6 +1,5 @@
 """All layers of many sentences, in a file for all epochs."""
 
-import functools
 import math
 import os
 import tempfile
@@ -14,14 +13,8 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.text.length_batches import (
-    length_batches,
-    padded_arrays,
-    shuffled_batches,
-)
+from elmo_keras.text.length_batches import padded_arrays, shuffled_batches
 from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
-
-SORTED_TOGETHER = 32  # batches of random sentences whose lengths become similar
 
 
 class LayerCache:
@@ -177,9 +170,7 @@ def precompute_layers(
         rows = np.arange(len(tokens))
         batches = [rows[i : i + batch_size] for i in rows[::batch_size]]
         if shuffle:
-            cut = functools.partial(length_batches, max_sentences=batch_size)
-            at_once = SORTED_TOGETHER * batch_size
-            batches = shuffled_batches(lengths, rng, at_once, cut)
+            batches = shuffled_batches(lengths, rng, max_sentences=batch_size)
         return map(batch, batches)
 
     dim = cache([tokens[0]]).shape

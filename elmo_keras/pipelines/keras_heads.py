@@ -9,7 +9,7 @@ from elmo_keras.pipelines.light_heads import Tags
 from elmo_keras.pipelines.texts import Labelled
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.task_model import LabelModel, TaskModel
-from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.length_batches import length_batches, map_batches
 from elmo_keras.text.tokens import padded_tokens
 
 MAX_POSITIONS = 2**13  # of a batch with its padding
@@ -25,18 +25,21 @@ def answers_to(
     `texts` are the tokens of each of the model's fields, none of them empty; `answer`
     is called in place of `model.answers`.
     """
-    lengths = [max(map(len, example)) for example in zip(*texts)]
-    answers: list[Any] = [None] * len(lengths)
-    for rows in length_batches(lengths, max_tokens=MAX_POSITIONS, max_sentences=64):
+
+    def compute(rows):
         inputs = {
             field: padded_tokens([column[i] for i in rows])
             for field, column in zip(model.text_fields, texts)
         }
         outputs = (answer or model.answers)(inputs)
         batch = {name: np.asarray(x) for name, x in outputs.items()}
-        for row, i in enumerate(rows):
-            answers[i] = {name: array[row] for name, array in batch.items()}
-    return answers
+        for row in range(len(rows)):
+            yield {name: array[row] for name, array in batch.items()}
+
+    lengths = [max(map(len, example)) for example in zip(*texts)]
+    return map_batches(
+        compute, length_batches(lengths, max_tokens=MAX_POSITIONS, max_sentences=64)
+    )
 
 
 class KerasTagger:

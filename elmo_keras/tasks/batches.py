@@ -8,12 +8,12 @@ import tensorflow as tf
 from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.text.length_batches import (
     length_batches,
+    map_batches,
     padded_arrays,
     shuffled_batches,
 )
 from elmo_keras.text.tokens import padded_tokens
 
-BATCHES_SORTED_TOGETHER = 32
 MAX_PAIRS = 2**25  # of tokens that a batch compares with each other
 PADDING = -1  # of labels
 
@@ -46,19 +46,19 @@ class Batches:
         self.integer_fields = integer_fields
         self.labels = labels or ()
         self.cache = cache
-        self.batch_size = batch_size
+        self._batch_size = batch_size
         self._max_pairs = MAX_PAIRS if compares_tokens else np.inf
-        self._lengths = np.array(
-            [sum(len(example[field]) for field in text_fields) for example in examples]
-        )
+        lengths = [sum(len(e[field]) for field in text_fields) for e in examples]
+        self._pairs = np.square(lengths)
 
     def shuffled(self, seed: int, epoch: int) -> tf.data.Dataset:
         """The `(inputs, labels)` of an epoch, in the order of this seed and epoch."""
+        rng = np.random.default_rng([seed, epoch])
         batches = shuffled_batches(
-            self._lengths,
-            np.random.default_rng([seed, epoch]),
-            BATCHES_SORTED_TOGETHER * self.batch_size,
-            self._cut,
+            self._pairs,
+            rng,
+            max_tokens=self._max_pairs,
+            max_sentences=self._batch_size,
         )
         dataset = tf.data.Dataset.from_generator(
             lambda: ((self.inputs(rows), self.targets(rows)) for rows in batches),
@@ -70,7 +70,9 @@ class Batches:
         return dataset.prefetch(2).with_options(untuned)
 
     def by_length(self) -> list[list[int]]:
-        return self._cut(self._lengths)
+        return length_batches(
+            self._pairs, max_tokens=self._max_pairs, max_sentences=self._batch_size
+        )
 
     def inputs(self, rows: Sequence[int]) -> dict[str, tf.Tensor]:
         examples = [self.examples[i] for i in rows]
@@ -91,11 +93,6 @@ class Batches:
         labels = [label.astype(dtype) for label in labels]
         return tf.constant(padded_arrays(labels, PADDING))
 
-    def _cut(self, lengths):
-        return length_batches(
-            lengths**2, max_tokens=self._max_pairs, max_sentences=self.batch_size
-        )
-
     def _signature(self):
         labels = self.targets([0])
         spec = tf.TensorSpec((None,) * labels.shape.rank, labels.dtype)
@@ -106,11 +103,7 @@ def predictions(
     answer: Callable[[dict[str, tf.Tensor]], Iterable], batches: Batches
 ) -> list:
     """What `answer`, such as `model.predict_on_batch`, gives for each example, with padding."""
-    results = [None] * len(batches.examples)
-    for rows in batches.by_length():
-        for row, output in zip(rows, answer(batches.inputs(rows))):
-            results[row] = output
-    return results
+    return map_batches(lambda rows: answer(batches.inputs(rows)), batches.by_length())
 
 
 def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:

@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,9 +12,12 @@ S = TypeVar("S", bound=Sized)
 T = TypeVar("T")
 R = TypeVar("R")
 
+SORTED_TOGETHER = 8  # batches of consecutive sentences
+SHUFFLED_TOGETHER = 32  # batches of random sentences whose lengths become similar
+
 
 def length_batches(
-    lengths: Sequence[int],
+    lengths: Sequence[int] | np.ndarray,
     *,
     max_tokens: float = math.inf,
     max_sentences: float = math.inf,
@@ -39,17 +42,19 @@ def length_batches(
 def shuffled_batches(
     lengths: np.ndarray,
     rng: np.random.Generator,
-    at_once: int,
-    cut: Callable[[Any], list[list[int]]],
-) -> list[Any]:
-    """Random batches of indices of similar lengths, in random order.
-
-    `cut` makes batches of the lengths of `at_once` random sentences, as `length_batches`.
-    """
+    *,
+    max_sentences: int,
+    max_tokens: float = math.inf,
+) -> list[list[int]]:
+    """Indices of sentences in batches as of `length_batches`, at random and in random order."""
     order, batches = rng.permutation(len(lengths)), []
+    at_once = SHUFFLED_TOGETHER * max_sentences
     for first in range(0, len(order), at_once):
         some = order[first : first + at_once]
-        batches.extend(some[batch] for batch in cut(lengths[some]))
+        cut = length_batches(
+            lengths[some], max_tokens=max_tokens, max_sentences=max_sentences
+        )
+        batches.extend(some[batch].tolist() for batch in cut)
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
@@ -84,30 +89,43 @@ def padded_arrays(arrays: Sequence[np.ndarray], value) -> np.ndarray:
     return padded
 
 
-def in_order(
-    sentences: Iterable[S],
-    results_of: Callable[[Iterator[list[S]]], Iterable[Iterable[R]]],
-    *,
-    batches_of: Callable[[list[int]], list[list[int]]],
-    tokens_at_once: int,
-) -> Iterator[R]:
-    """Yields the result of each sentence, in the order of the sentences.
+def map_batches(
+    compute: Callable[[Sequence[int]], Iterable[R]], batches: Iterable[Sequence[int]]
+) -> list[R]:
+    """The result of each item, in the order of the items, by batches of their indices.
 
-    `batches_of` makes batches of indices of lengths; `results_of` takes batches of sentences.
-    About `tokens_at_once` tokens are sorted together, which bounds the memory.
+    >>> map_batches(lambda batch: [10 * i for i in batch], [[1, 2], [0, 3]])
+    [0, 10, 20, 30]
     """
+    results = {i: x for batch in batches for i, x in zip(batch, compute(batch))}
+    return [results[i] for i in range(len(results))]
+
+
+def stream_batches(
+    compute: Callable[[Iterator[list[S]]], Iterable[Iterable[R]]],
+    sentences: Iterable[S],
+    cut: Callable[[list[int]], list[list[int]]],
+    *,
+    batch_tokens: int,
+) -> Iterator[R]:
+    """Yields the result of each sentence in turn, within bounded memory.
+
+    `cut` makes batches of indices of lengths, of about `batch_tokens`; `compute` takes the
+    batches of sentences.
+    """
+    at_once = SORTED_TOGETHER * batch_tokens
     # Empty sentences count too.
-    for chunk in chunks(sentences, tokens_at_once, lambda sentence: len(sentence) + 1):
-        batches = batches_of([len(sentence) for sentence in chunk])
-        results = results_of([chunk[i] for i in batch] for batch in batches)
-        numbered = (zip(*pair) for pair in zip(batches, results))
-        yield from in_turn(itertools.chain.from_iterable(numbered))
+    for chunk in chunks(sentences, at_once, lambda sentence: len(sentence) + 1):
+        batches = cut([len(sentence) for sentence in chunk])
+        results = compute([chunk[i] for i in batch] for batch in batches)
+        indexed = (zip(*pair) for pair in zip(batches, results))
+        yield from in_turn(itertools.chain.from_iterable(indexed))
 
 
-def in_turn(numbered: Iterable[tuple[int, R]]) -> Iterator[R]:
+def in_turn(indexed: Iterable[tuple[int, R]]) -> Iterator[R]:
     """Yields what has the indices 0, 1, 2, …, each when all before it are there."""
     waiting, following = {}, 0
-    for index, item in numbered:
+    for index, item in indexed:
         waiting[index] = item
         while following in waiting:
             yield waiting.pop(following)

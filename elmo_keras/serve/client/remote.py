@@ -21,9 +21,9 @@ from elmo_keras.embed.writers.hdf5 import write_hdf5
 from elmo_keras.embed.writers.npy import write_npy
 from elmo_keras.files import replacing, whole_file
 from elmo_keras.text.length_batches import (
-    in_order,
     length_batches,
     padded_arrays,
+    stream_batches,
 )
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.tokenizers import Tokenizer
@@ -37,7 +37,6 @@ ATTEMPTS = 6
 FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds before another attempt
 BATCH_TOKENS, BATCH_SENTENCES = 2048, 32  # in a request, with padding
 REQUESTS_IN_FLIGHT = 4
-SORTED_BATCHES = 16  # how many batches of sentences are sorted by length together
 UNLIMITED = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
@@ -102,13 +101,13 @@ def embed_text(
                 progress(len(vectors))
                 yield vectors
 
-        yield from in_order(
-            tokens_of_sentences(sentences, tokenizer),
+        yield from stream_batches(
             embed_batches,
-            batches_of=functools.partial(
+            tokens_of_sentences(sentences, tokenizer),
+            functools.partial(
                 length_batches, max_tokens=BATCH_TOKENS, max_sentences=BATCH_SENTENCES
             ),
-            tokens_at_once=BATCH_TOKENS * SORTED_BATCHES,
+            batch_tokens=BATCH_TOKENS,
         )
 
 
