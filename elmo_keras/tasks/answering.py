@@ -9,7 +9,7 @@ from keras import ops
 from elmo_keras.tasks.answer_text import LONGEST_ANSWER, NO_ANSWER, offset_tokens
 from elmo_keras.tasks.encoder import NEVER, FastBidirectional, masked_softmax
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -306,6 +306,18 @@ class QuestionAnswering(TaskModel):
         if first == NO_ANSWER:
             return ""
         return offsets.answer(context, first, last, self.endings)
+
+    def named_weights(self):
+        names = (
+            "attention attended reader self_attention self_attended start_lstm "
+            "start_scores end_lstm end_scores"
+        ).split()
+        if self.unanswerable:
+            names += ["doubt", "no_answer_score"]
+        encoder = self.token_vectors.named_weights() | self.encoder.named_weights()
+        return {f"encoder/{name}": x for name, x in encoder.items()} | named_weights(
+            **{name: getattr(self, name) for name in names}
+        )
 
     def get_config(self):
         return super().get_config() | {

@@ -15,7 +15,7 @@ from elmo_keras.tasks.encoder import (
     soft_alignment,
 )
 from elmo_keras.tasks.task_model import LabelModel
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 
 
 def masked_min(x, mask) -> tf.Tensor:
@@ -150,6 +150,15 @@ class TextClassifier(LabelModel):
     def classify(self, texts: Sequence[Sequence[str]]) -> list:
         """The label of each text, or a list of labels for each multi-label text."""
         return self.decide(self.predict_texts(texts))
+
+    def named_weights(self):
+        return named_weights(
+            encoder=self.encoder,
+            integrator=self.integrator,
+            attention=self.attention,
+            maxout=self.maxout,
+            decision=self.decision,
+        )
 
     def get_config(self):
         return super().get_config() | {

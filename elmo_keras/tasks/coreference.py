@@ -10,7 +10,7 @@ from elmo_keras.tasks.batches import Batches
 from elmo_keras.tasks.encoder import FastBidirectional
 from elmo_keras.tasks.mentions import AntecedentScores, Spans, SpanVectors
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 from elmo_keras.text.tokens import padded_tokens
 
 Mention = tuple[int, int]
@@ -206,6 +206,15 @@ class CoreferenceModel(TaskModel):
         """
         inputs = document_inputs(sentences, speakers)
         return clusters_of_links(self.predict_on_batch(inputs)[0], self.singletons)
+
+    def named_weights(self):
+        encoder = self.token_vectors.named_weights() | self.lstm.named_weights()
+        return {f"encoder/{name}": x for name, x in encoder.items()} | named_weights(
+            spans=self.span_vectors,
+            mention_hidden=self.mention_hidden,
+            mention_scores=self.mention_scores,
+            antecedents=self.antecedent_scores,
+        )
 
     def get_config(self):
         return super().get_config() | {

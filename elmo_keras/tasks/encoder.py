@@ -13,7 +13,7 @@ from elmo_keras.layers.flat_sentences import padded, real_tokens
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
 from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.recurrence import over_packed
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 
 NEVER = -1e9  # far below any score, but finite, as its gradients must be
 
@@ -76,6 +76,9 @@ class FastBidirectional(keras.layers.Bidirectional):
             padded(x, real), mask=tf.sequence_mask(at_least_one), training=training
         )
         return tf.gather_nd(outputs, tf.where(real))  # pyright: ignore[reportArgumentType]
+
+    def named_weights(self) -> dict[str, keras.Variable]:
+        return named_weights(forward=self.forward_layer, backward=self.backward_layer)
 
     def get_config(self):
         return keras.layers.Layer.get_config(self) | {"units": self.units}
@@ -145,6 +148,9 @@ class SentenceEncoder(keras.layers.Layer):
         if at_output is not None:
             h = tf.concat([h, at_output], axis=-1)
         return ops.where(mask[..., None], h, 0), mask
+
+    def named_weights(self) -> dict[str, keras.Variable]:
+        return self.token_vectors.named_weights() | self.lstm.named_weights()
 
 
 def stacked_pair(

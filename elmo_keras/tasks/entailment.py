@@ -14,7 +14,7 @@ from elmo_keras.tasks.encoder import (
     stacked_pair,
 )
 from elmo_keras.tasks.task_model import LabelModel
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -89,6 +89,15 @@ class ESIM(LabelModel):
         pooled = tf.concat(tf.split(pooled, 2), axis=-1)
         hidden = self.hidden(self.dropout(pooled, training=training))
         return self.decision(self.dropout(hidden, training=training))
+
+    def named_weights(self):
+        return named_weights(
+            encoder=self.encoder,
+            inference=self.inference,
+            composition=self.composition,
+            hidden=self.hidden,
+            decision=self.decision,
+        )
 
     def judge(
         self, premises: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]

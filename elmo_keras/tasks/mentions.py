@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.tasks.encoder import NEVER, masked_softmax
+from elmo_keras.tasks.token_vectors import named_weights
 
 
 class Spans(NamedTuple):
@@ -51,6 +52,9 @@ class SpanVectors(keras.layers.Layer):
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         offset = tf.gather(tf.cumsum(lengths, exclusive=True), sentence)
         return Spans(tf.concat(vectors, axis=1), offset + first, offset + last)
+
+    def named_weights(self):
+        return named_weights(head_scores=self.head_scores, widths=self.widths)
 
     def _indices(self, mask):
         """Sentence, first token in it, and width − 1 of each span: (spans, 3)."""
@@ -144,6 +148,17 @@ class AntecedentScores(keras.layers.Layer):
         hidden += self.features_projection(self._features(indices, speakers))
         hidden = self.dropout(tf.nn.relu(hidden), training=training)
         return indices, coarse + tf.squeeze(self.scores(hidden), axis=2)
+
+    def named_weights(self):
+        return {"bilinear": self.bilinear} | named_weights(
+            pair_projection=self.pair_projection,
+            mention_projection=self.mention_projection,
+            earlier_projection=self.earlier_projection,
+            features_projection=self.features_projection,
+            distances=self.distances,
+            same_speaker=self.same_speaker,
+            scores=self.scores,
+        )
 
     def _likeliest(self, vectors, mention_scores):
         """The best coarse scores (mentions, k), and their antecedents."""

@@ -17,7 +17,7 @@ from elmo_keras.tasks.tag_spans import (
     tag_spans,
 )
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 from elmo_keras.text.tokens import token_mask
 
 
@@ -178,6 +178,17 @@ class Tagger(TaskModel):
             batches = Batches(examples, self.text_fields, ["predicate"])
             ids = predictions(self.predict_on_batch, batches)
         return [[self.tags[i] for i in row if i >= 0] for row in ids]
+
+    def named_weights(self):
+        parts = {"scores": self.scores}
+        if self.crf is not None:
+            parts["crf"] = self.crf
+        encoder = self.token_vectors.named_weights() | self.lstm.named_weights()
+        if self.predicate_dim:
+            encoder |= named_weights(predicate=self.predicate_vectors)
+        return {f"encoder/{name}": x for name, x in encoder.items()} | named_weights(
+            **parts
+        )
 
     def get_config(self):
         return super().get_config() | {

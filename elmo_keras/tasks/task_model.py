@@ -50,6 +50,16 @@ class TaskModel(keras.Model):
         token_vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
         return cls(**config | {"token_vectors": token_vectors})
 
+    def named_weights(self) -> dict[str, keras.Variable]:
+        """The model's weights but the biLM's, by names that files of heads rely on.
+
+        A name says what a weight is for, such as `encoder/forward/kernel`: a model lists
+        the parts that make up the first half, whatever their attributes and layers are
+        called, and a part's weights have the names that Keras' layers give them. The model
+        is built.
+        """
+        raise NotImplementedError
+
     def read(self, inputs, field, training):
         layers = inputs.get(f"{field}_layers")
         return self.token_vectors(inputs[field], layers, training=training)

@@ -2,6 +2,7 @@
 
 import collections
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -19,6 +20,22 @@ from elmo_keras.text.tokens import token_mask
 CHARACTERS = ElmoConfig.preset("original")
 PLACES = "input", "output", "both"  # where `TokenVectors` add ELMo
 WIDTHS = 3, 6  # bytes: three or six letters, one or two Hangul syllables
+
+
+def named_weights(**layers: Any) -> dict[str, keras.Variable]:
+    """The weights of layers by name: those of layer L are `L/NAME`.
+
+    NAME is a name of the layer's own `named_weights`, or, if it has none, the weight's.
+    """
+    return {
+        f"{layer_name}/{name}": weight
+        for layer_name, layer in layers.items()
+        for name, weight in (
+            layer.named_weights()
+            if hasattr(layer, "named_weights")
+            else {weight.name: weight for weight in layer.weights}
+        ).items()
+    }
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -216,6 +233,15 @@ class TokenVectors(keras.layers.Layer):
         if self.elmo_at == "both":
             return vectors
         return (vectors, None) if self.elmo_at == "input" else (None, vectors)
+
+    def named_weights(self) -> dict[str, keras.Variable]:
+        """All weights but the biLM's: of `words`, `characters`, `input_mix`, `output_mix`."""
+        layers = {f"{place}_mix": mix for place, mix in self.mixes.items()}
+        if self.words:
+            layers["words"] = self.word_vectors
+        if self.character_dim:
+            layers["characters"] = self.characters
+        return named_weights(**layers)
 
     def get_config(self):
         return super().get_config() | {

@@ -251,6 +251,15 @@ def test_a_saved_model_gives_the_same_answers_for_strings(made, tmp_path):
     assert case.answers(loaded) == case.expected(model, outputs)
 
 
+def test_each_weight_but_those_of_the_language_model_has_a_name(made):
+    _, model, _ = made
+    names, bilm = model.named_weights(), model.token_vectors.elmo.bilm.weights
+    ids = [id(weight) for weight in names.values()]
+    expected = {id(w) for w in model.weights} - {id(w) for w in bilm}
+    assert len(ids) == len(expected) and set(ids) == expected
+    assert {"encoder/forward/kernel", "encoder/output_mix/scalars"} <= {*names}
+
+
 def test_given_layers_replace_the_language_model(made):
     case, model, outputs = made
     check_given_layers(model, case.inputs, expected=outputs)
