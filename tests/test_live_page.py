@@ -17,7 +17,7 @@ from elmo_keras import Embedder, LanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.pipelines.head_files import read_head
-from elmo_keras.pipelines.light_heads import LightTagger, SentenceLayers
+from elmo_keras.pipelines.light_heads import Batch, LightTagger
 from elmo_keras.text.vocabulary import Vocabulary
 from tests.support.heads import make_head
 from tests.support.models import random_bilm
@@ -153,10 +153,10 @@ def test_words_that_the_language_model_does_not_know_have_their_share(result, mo
 
 
 def test_tags_are_those_of_the_heads(result, model):
-    layers = SentenceLayers(Embedder(model, layers="all").encode(SENTENCES))
+    batch = Batch(SENTENCES, Embedder(model, layers="all").encode(SENTENCES))
     for i, kind in enumerate(("pos", "ner")):
         tagger = LightTagger(read_head(model.parent / kind))
-        expected = tagger.tag(SENTENCES, layers)
+        expected = tagger.tag(batch)
         found = [answers[i]["tags"] for answers in result["worker"]["tags"]]
         pairs = zip(found, [answer.tags for answer in expected], strict=True)
         same = np.concatenate([np.array(a) == np.array(b) for a, b in pairs])

@@ -26,7 +26,6 @@ from elmo_keras.formats.quantise import quantise
 from elmo_keras.lite.bilstm import lstm_model
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.lite_file import read_lite
-from elmo_keras.pipelines.arithmetic import softmax
 from elmo_keras.pipelines.head_files import read_head
 from elmo_keras.pipelines.light_heads import LightTagger
 from elmo_keras.pipelines.pipeline import find_head, names
@@ -149,12 +148,8 @@ def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         head = read_head(path)
         tagger, vectors = LightTagger(head), head.config["token_vectors"]["config"]
         words = tagger.vectors
-        is_mix = vectors["elmo_at"] == "input" and words.layers == "mix"
-        if not is_mix or not tagger.crf:
-            raise ValueError(
-                f"{path} should have a CRF, and at its input a mix of ELMo's layers."
-            )
-        ((gamma, scalars),) = words.mixes
+        if vectors["elmo_at"] != "input" or not tagger.crf:
+            raise ValueError(f"{path} should have a CRF, and ELMo at its input.")
         no_words = np.zeros((1, 0), np.float32)
         values, scales = quantise(no_words if words.words is None else words.words, 0)
         lstms = [lstm_model(*lstm, steps={1: (STEPS,)}) for lstm in tagger.lstms]
@@ -173,7 +168,7 @@ def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
             {
                 "tags": tagger.tags,
                 "words": list(words.ids),
-                "mix": (gamma * softmax(scalars)).tolist(),
+                "mix": words.mixes[0].tolist(),
                 "layer_norm": words.layer_norm,
                 "marks_spans": marks_spans(tagger.tags),
                 "units": head.config["units"],

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span, Token  # pyright: ignore[reportMissingImport
 from spacy.util import minibatch  # pyright: ignore[reportMissingImports]
 
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.pipelines.pipeline import TagPipeline, analyze, pipeline
+from elmo_keras.pipelines.pipeline import TagPipeline, pipeline
 from elmo_keras.pipelines.texts import Text
 
 
@@ -83,9 +83,8 @@ class _Analyzer:
     def pipe(self, stream: Iterable[Doc], batch_size: int = 128) -> Iterator[Doc]:
         """Yields the documents with their annotations."""
         for docs in minibatch(stream, batch_size):
-            texts = [_read(doc) for doc in docs]
-            for doc, (text, [analysis]) in zip(docs, analyze([self.pipeline], texts)):
-                self.annotate(doc, self.pipeline.result(text, analysis))
+            for doc, results in zip(docs, self.pipeline.pipe(map(_read, docs))):
+                self.annotate(doc, results)
             yield from docs
 
     def annotate(self, doc: Doc, results: list[dict]) -> None:

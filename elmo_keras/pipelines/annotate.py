@@ -18,21 +18,20 @@ from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
     Pipeline,
-    SentencePipeline,
-    analyze,
     find_head,
+    needs_tensorflow,
     pipeline,
+    predict_texts,
 )
-from elmo_keras.pipelines.texts import Text, read_text
+from elmo_keras.pipelines.texts import Text, join, read_text
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.util.arguments import Count
-from elmo_keras.util.command import INTERRUPTED, stopping
+from elmo_keras.util.command import INTERRUPTED, import_tensorflow, stopping
 from elmo_keras.util.outputs import check_apart, check_file
 
 PART_BYTES = 2**18  # of text, the least work that a kill can cost
-BYTES_AT_ONCE = 2**16  # of text whose results are in memory
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
 
 
@@ -95,6 +94,8 @@ def annotate(
 
 
 def _load(names: list[str], suffix: str) -> list[Pipeline]:
+    if any(map(needs_tensorflow, names)):
+        import_tensorflow()
     loaded = []
     for name in names:
         one = pipeline(name)
@@ -121,32 +122,26 @@ def _fingerprint(name):
     return "".join(file_digest(f) for f in sorted(find_head(name).rglob("head.*")))
 
 
-def _annotate(lines, pipelines) -> Iterator[list[tuple[Text, list]]]:
-    """Chunks of texts, each with the analyses of every pipeline."""
-    of_sentences = [p for p in pipelines if isinstance(p, SentencePipeline)]
+def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
+    """Each text with the predictions of every pipeline."""
+    groups = [[p for p in pipelines if p.type != "texts"]]  # which share layers
+    groups += [[p] for p in pipelines if p.type == "texts"]
+    groups = [group for group in groups if group]
     texts = (read_text(0, line.decode().rstrip("\r\n")) for line in lines)
-    results = analyze(of_sentences, texts)
-    for batch in chunks(results, BYTES_AT_ONCE, lambda pair: len(pair[0].source) + 1):
-        texts = [text for text, _ in batch]
-        for one in pipelines:
-            for text in texts:
-                one.check_script(text)
-        columns = dict(zip(of_sentences, zip(*(analyses for _, analyses in batch))))
-        columns |= {p: p.results(texts) for p in pipelines if p not in columns}
-        yield [
-            (text, [columns[p][i] for p in pipelines]) for i, text in enumerate(texts)
-        ]
+    streams = map(predict_texts, groups, itertools.tee(texts, len(groups)))
+    for rows in zip(*streams):
+        predictions = dict(zip(join(groups), join([columns for _, columns in rows])))
+        yield rows[0][0], [predictions[one] for one in pipelines]
 
 
 def _print(parts, pipelines) -> int:
     color, spans = sys.stdout.isatty(), []
-    annotated = (_annotate(lines, pipelines) for lines in parts)
-    for batch in itertools.chain.from_iterable(annotated):
-        for text, analyses in batch:
-            print(formats.terminal(text, pipelines, analyses, color=color), end="")
-            for one, analysis in zip(pipelines, analyses):
+    for lines in parts:
+        for text, predictions in _predict(lines, pipelines):
+            print(formats.terminal(text, pipelines, predictions, color=color), end="")
+            for one, prediction in zip(pipelines, predictions):
                 if one.type == "entities":
-                    spans += one.result(text, analysis)
+                    spans += one.annotate(text, prediction)
     if spans:
         print(f"\n{formats.table(spans)}", end="")
     return 0
@@ -169,12 +164,11 @@ def _write_parts(lines, pipelines, parts, suffix, stop):
         is_new = metadata is None
         if metadata is None:
             metadata, content = {"digest": digest, "tokens": 0}, []
-            for batch in _annotate(chunk, pipelines):
+            for text, predictions in _predict(chunk, pipelines):
                 if stop.is_set():
                     raise KeyboardInterrupt
-                for text, analyses in batch:
-                    metadata["tokens"] += sum(map(len, text.sentences))
-                    content.append(write(text, pipelines, analyses))
+                metadata["tokens"] += sum(map(len, text.sentences))
+                content.append(write(text, pipelines, predictions))
             with parts.writing(index) as file:
                 file.write(f"{json.dumps(metadata)}\n{''.join(content)}".encode())
         yield is_new, len(chunk), metadata["tokens"]
@@ -217,6 +211,8 @@ def ask(
     source = Path("/dev/stdin" if text == "-" else text)
     with source.open("rb") as file:
         context = b"".join(lines_of(file, source)).decode()
+    if needs_tensorflow(model):
+        import_tensorflow()
     loaded = pipeline(model)
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")

@@ -1,7 +1,7 @@
 """What taggers and classifiers compute in NumPy, over flat sentences.
 
 A sentence has the same results alone and in any batch, to the last bit: products are
-sums of whole numbers, which float32 holds exactly in any order.
+sums of whole numbers, which are exact in any order.
 """
 
 from typing import NamedTuple
@@ -11,14 +11,11 @@ import numpy as np
 from elmo_keras.formats.quantise import quantise
 
 _TINY = 1e-30  # scale of a row of zeros
+_EXACT = 2**24 // 127**2  # products of int8 whose sum float32 holds exactly
 
 
 class Quantized:
-    """A matrix in int8 with a scale for each column; a product rounds its rows to int8.
-
-    Sums of up to 1,040 products stay below 2²⁴, the largest whole number up to which
-    float32 is exact.
-    """
+    """A matrix in int8 with a scale for each column; a product rounds its rows to int8."""
 
     def __init__(self, weights: np.ndarray):
         values, scales = quantise(weights, 0)
@@ -27,7 +24,11 @@ class Quantized:
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """`(rows, in)` → `(rows, out)`."""
         scale = np.maximum(np.abs(x).max(axis=1, keepdims=True, initial=0), _TINY) / 127
-        return (np.rint(x / scale) @ self.values) * (scale * self.scale)
+        x = np.rint(x / scale)
+        parts = [slice(i, i + _EXACT) for i in range(0, len(self.values), _EXACT)]
+        products = [x[:, part] @ self.values[part] for part in parts]
+        total = np.sum(products, axis=0, dtype=np.float64).astype(np.float32)
+        return total * (scale * self.scale)
 
 
 class Crf(NamedTuple):

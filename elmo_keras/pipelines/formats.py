@@ -18,45 +18,46 @@ COLORS = (
 ).split()
 
 
-def json_line(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
+def json_line(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
     results = {
-        p.name: p.result(text, analysis) for p, analysis in zip(pipelines, analyses)
+        p.name: p.annotate(text, prediction)
+        for p, prediction in zip(pipelines, predictions)
     }
     return json.dumps({"text": text.source} | results, ensure_ascii=False) + "\n"
 
 
-def _of_sentences(text, pipelines, analyses):
+def _sentences(text, pipelines, predictions):
     """Of each sentence its tokens, their spans, tags, entities, and frames of roles."""
-    by_type = {p.type: analysis for p, analysis in zip(pipelines, analyses)}
+    by_type = {p.type: parts for p, parts in zip(pipelines, predictions)}
     for i, (tokens, spans) in enumerate(zip(text.sentences, text.spans)):
         words = by_type["words"][i] if "words" in by_type else []
         entities, frames = (by_type.get(t, {i: []})[i] for t in ("entities", "roles"))
         yield tokens, spans, [word.label for word in words], entities, frames
 
 
-def conllu(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
+def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
     """Parts of speech in UPOS; in MISC `NER=` and `ROLES=`, a BIO tag for each predicate."""
     lines, types = [], {p.type for p in pipelines}
-    sentences = _of_sentences(text, pipelines, analyses)
+    sentences = _sentences(text, pipelines, predictions)
     for tokens, spans, tags, entities, frames in sentences:
         misc = [[] for _ in tokens]
         if "entities" in types:
-            for notes, tag in zip(misc, _bio(entities, len(tokens))):
-                notes.append(f"NER={tag}")
+            for fields, tag in zip(misc, _bio(entities, len(tokens))):
+                fields.append(f"NER={tag}")
         columns = [
             _bio([*roles, predicate], len(tokens)) for predicate, roles in frames
         ]
-        for notes, row in zip(misc, zip(*columns)):
-            notes.append(f"ROLES={','.join(row)}")
-        for notes, (_, end), (begin, _) in zip(misc, spans, spans[1:]):
+        for fields, row in zip(misc, zip(*columns)):
+            fields.append(f"ROLES={','.join(row)}")
+        for fields, (_, end), (begin, _) in zip(misc, spans, spans[1:]):
             if not any(map(str.isspace, text.piece(end, begin))):
-                notes.append("SpaceAfter=No")
+                fields.append("SpaceAfter=No")
         sentence = " ".join(text.piece(spans[0][0], spans[-1][1]).split())
         lines.append(f"# text = {sentence}\n")
         words = itertools.starmap(text.piece, spans)
         lines += [
-            f"{n}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t{'|'.join(notes) or '_'}\n"
-            for n, (word, tag, notes) in enumerate(
+            f"{n}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t{'|'.join(fields) or '_'}\n"
+            for n, (word, tag, fields) in enumerate(
                 zip(words, tags or "_" * len(tokens), misc), 1
             )
         ]
@@ -68,10 +69,10 @@ def _bio(parts, n_tokens):
     return bio_tags(((p.first, p.end, p.label) for p in parts), n_tokens)
 
 
-def html_paragraph(text: Text, pipelines: Sequence[Pipeline], analyses: list) -> str:
+def html_paragraph(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
     """Entities in colours with their labels; parts of speech appear under the pointer."""
     pieces, before = ["<p>"], 0
-    sentences = _of_sentences(text, pipelines, analyses)
+    sentences = _sentences(text, pipelines, predictions)
     for tokens, spans, tags, entities, frames in sentences:
         first = {entity.first: entity.label for entity in entities}
         last = {entity.end - 1: entity.label for entity in entities}
@@ -114,12 +115,12 @@ small {{ color: #aaa }} }}</style>
 
 
 def terminal(
-    text: Text, pipelines: Sequence[Pipeline], analyses: list, *, color: bool
+    text: Text, pipelines: Sequence[Pipeline], predictions: list, *, color: bool
 ) -> str:
     """A line a sentence: `word/TAG`, entities in brackets, and a line for each predicate."""
     dim, bold, end = ("\x1b[2m", "\x1b[1;36m", "\x1b[0m") if color else ("", "", "")
     lines = []
-    sentences = _of_sentences(text, pipelines, analyses)
+    sentences = _sentences(text, pipelines, predictions)
     for tokens, spans, tags, entities, frames in sentences:
         words = [printable(token) for token in tokens]
         if tags:

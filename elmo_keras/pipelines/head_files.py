@@ -175,6 +175,24 @@ def _quantized(name, array):
     return {name: values, f"{name}|scale": scales.reshape(-1)}
 
 
+def load_task_model(path: Path) -> "TaskModel":
+    """The model in a `.keras` file of a task's command, by TensorFlow."""
+    from elmo_keras.formats.keras_files import load_keras_model
+    from elmo_keras.tasks import import_models
+    from elmo_keras.tasks.task_model import TaskModel
+
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    import_models()
+    model = load_keras_model(path)
+    if not isinstance(model, TaskModel):
+        raise ValueError(
+            f"{path} should be a model of a task's command. It is a "
+            f"{type(model).__name__}."
+        )
+    return model
+
+
 def keras_model(head: HeadFile) -> "TaskModel":
     """The task model with its language model, by TensorFlow."""
     import tempfile

@@ -5,76 +5,61 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.pipelines.light_heads import Tags
-from elmo_keras.pipelines.texts import Labelled
-from elmo_keras.tasks.tagger import Tagger
+from elmo_keras.pipelines.arithmetic import Crf
+from elmo_keras.pipelines.light_heads import Batch, TaggerHead
+from elmo_keras.tasks.batches import Batches, predictions
 from elmo_keras.tasks.task_model import LabelModel, TaskModel
-from elmo_keras.text.length_batches import length_batches, map_batches
-from elmo_keras.text.tokens import padded_tokens
-
-MAX_POSITIONS = 2**13  # of a batch with its padding
+from elmo_keras.tasks.tagger import Tagger
 
 
 def answers_to(
     model: TaskModel,
     texts: Sequence[Sequence[Sequence[str]]],
     answer: Callable[..., Mapping[str, Any]] | None = None,
-) -> list:
+) -> list[dict[str, np.ndarray]]:
     """What `model.answers` gives for each example: name → array, padding included.
 
-    `texts` are the tokens of each of the model's fields, none of them empty; `answer`
-    is called in place of `model.answers`.
+    `texts` are the tokens of each of the model's fields; `answer` is called in place of
+    `model.answers`.
     """
 
-    def compute(rows):
-        inputs = {
-            field: padded_tokens([column[i] for i in rows])
-            for field, column in zip(model.text_fields, texts)
-        }
+    def rows(inputs):
         outputs = (answer or model.answers)(inputs)
-        batch = {name: np.asarray(x) for name, x in outputs.items()}
-        for row in range(len(rows)):
-            yield {name: array[row] for name, array in batch.items()}
+        columns = {name: np.asarray(x) for name, x in outputs.items()}
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
-    lengths = [max(map(len, example)) for example in zip(*texts)]
-    return map_batches(
-        compute, length_batches(lengths, max_tokens=MAX_POSITIONS, max_sentences=64)
-    )
+    examples = [dict(zip(model.text_fields, tokens)) for tokens in zip(*texts)]
+    return predictions(rows, Batches(examples, model.text_fields, compares_tokens=True))
 
 
-class KerasTagger:
-    """A `Tagger` that tags as a `LightTagger` does, without predicates."""
+class KerasTagger(TaggerHead):
+    """A `Tagger` without predicates."""
 
     def __init__(self, model: Tagger):
         self.tags, self._model = list(model.tags), model
+        if model.crf is not None:
+            weights = model.crf.constrained_weights("float32")
+            self.crf = Crf(*(np.asarray(weight) for weight in weights))
 
-    def tag(
-        self, sentences: Sequence[Sequence[str]], layers: None = None
-    ) -> list[Tags]:
-        answers = answers_to(self._model, [sentences])
-        return [_tags(x, len(tokens)) for x, tokens in zip(answers, sentences)]
+    def scores(self, batch):
+        answers = answers_to(self._model, [batch.sentences], self._scores)
+        pairs = zip(answers, batch.lengths)
+        return np.concatenate([answer["scores"][:n] for answer, n in pairs])
 
-
-def _tags(answer, n_tokens):
-    count = int(answer.get("span_count", 0))
-    names = "span_types", "span_begins", "span_ends", "span_scores"
-    columns = [answer[name][:count].tolist() for name in names] if count else []
-    return Tags(
-        [tag.decode() for tag in answer["tags"][:n_tokens]],
-        answer["scores"][:n_tokens].tolist(),
-        [Labelled(name.decode(), *place) for name, *place in zip(*columns)],
-    )
+    def _scores(self, inputs):
+        return {"scores": np.float32(self._model(inputs, training=False))}
 
 
 class KerasClassifier:
-    """A model of labels that classifies as a `LightClassifier` does."""
+    """A model of labels."""
 
     def __init__(self, model: LabelModel):
         self.labels, self.multi_label = list(model.labels), model.multi_label
         self.threshold = model.threshold
         self._model = model
 
-    def probabilities(
-        self, texts: Sequence[Sequence[str]], layers: None = None
-    ) -> np.ndarray:
-        return np.array([x["scores"] for x in answers_to(self._model, [texts])])
+    def probabilities(self, batch: Batch) -> np.ndarray:
+        """Of each label, `(sentences, labels)`."""
+        return np.array(
+            [x["scores"] for x in answers_to(self._model, [batch.sentences])]
+        )

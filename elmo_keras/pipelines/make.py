@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from elmo_keras.files import replacing
 from elmo_keras.hub.catalogue import CARD
 from elmo_keras.pipelines.head_files import save_head
-from elmo_keras.pipelines.light_heads import SentenceLayers
+from elmo_keras.pipelines.light_heads import Batch
 from elmo_keras.pipelines.pipeline import PREDICATES, RolePipeline, pipeline
 from elmo_keras.tasks.answer.task import Answering
 from elmo_keras.tasks.classify.task import Classification
@@ -271,11 +271,11 @@ def _compared_parts(folder, task):
     examples = _held_out(task)
     loaded: Any = pipeline(folder)
     sentences = [example["tokens"] for example in examples]
-    layers = SentenceLayers([*loaded.embedder.stream(sentences)])
     predicates = None
     if isinstance(loaded, RolePipeline):
         predicates = [example["predicate"].index(1) for example in examples]
-    answers = loaded.tagger.tag(sentences, layers, predicates)
+    layers = loaded.embedder.stream(sentences)
+    answers = loaded.tagger.tag(Batch(sentences, layers, predicates))
     pairs = collections.Counter()
     split = enumerate if loaded.type == "words" else entities
     for example, answer in zip(examples, answers):

@@ -13,20 +13,19 @@ from elmo_keras.argument_checks import shortened
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
 from elmo_keras.hub.hugging_face import download_from_hub
-from elmo_keras.pipelines.head_files import HEAD, keras_model, read_head
-from elmo_keras.pipelines.light_heads import (
-    LightClassifier,
-    LightTagger,
-    SentenceLayers,
+from elmo_keras.pipelines.head_files import (
+    HEAD,
+    LIGHT,
+    keras_model,
+    load_task_model,
+    read_head,
 )
+from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
 from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
 from elmo_keras.tasks.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
-from elmo_keras.util.command import import_tensorflow
 
-TOKENS_AT_ONCE = 2**12  # whose layers are in memory, twice
-CHARACTERS_AT_ONCE = 2**15
 # Tokens of a text that gets a label; and those that are read at once, with the rest of the
 # last sentence, of a text with mentions and of the context of a question.
 MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
@@ -58,6 +57,9 @@ class NamedPipeline:
 class Pipeline(NamedPipeline):
     """Answers for texts; `pipeline` makes one.
 
+    A call reads the texts and gives them to `pipe`, which splits them, has batches of
+    their parts predicted by `predict`, and makes the results by `annotate`.
+
     Args of a call:
         texts: a `str`; a list or another iterable of texts, each a `str` or a list of
             tokens; strings of NumPy, pandas, pyarrow or TensorFlow.
@@ -71,80 +73,77 @@ class Pipeline(NamedPipeline):
         ValueError: a token is empty or not UTF-8.
     """
 
-    type = "texts"  # or "words", "entities", "roles"
+    type = "texts"  # or "words", "entities", "roles", which are found in sentences
+    batch_size = 2**12  # tokens, whose layers are in memory, twice
+    embedder: Embedder | None = None  # of the layers in a batch
 
     def __call__(self, texts: str | Iterable[Sentence]) -> Any:
         values = plain(texts)
         if isinstance(values, (str, bytes)):
-            return next(self.stream([values]))
+            return next(self.pipe([read_text(0, values)]))
         if not has_items(values):
             raise TypeError(
                 "Texts should be a str, or a list of texts, each a str or a list of "
                 f"tokens. Received: {shortened(texts)}"
             )
-        results = self.stream(values)
+        results = self.pipe(itertools.starmap(read_text, enumerate(values)))
         return results if isinstance(values, Iterator) else list(results)
 
-    def stream(self, texts: Iterable[Sentence]) -> Iterator[Any]:
-        """Yields the result of each text in turn."""
-        read = itertools.starmap(read_text, enumerate(texts))
-        for text, analysis in self.analyses(read):
-            self.check_script(text)
-            yield self.result(text, analysis)
+    def pipe(self, texts: Iterable[Text]) -> Iterator[Any]:
+        """Yields the result of each text in turn, which it reads as results are taken."""
+        for text, (predictions,) in predict_texts([self], texts):
+            yield self.annotate(text, predictions)
 
-    def analyses(self, texts: Iterable[Text]) -> Iterator[tuple[Text, Any]]:
-        """Yields each text with what is found in it."""
-        for batch in chunks(texts, CHARACTERS_AT_ONCE, lambda t: len(t.source) + 1):
-            yield from zip(batch, self.results(batch))
+    def split(self, text: Text) -> list:
+        """The parts of a text that are each read alone, such as its sentences."""
+        return text.sentences
 
-    def results(self, texts: Sequence[Text]) -> list:
+    def predict(self, batch: Batch) -> list:
+        """The prediction for each part in a batch of about `batch_size` tokens."""
         raise NotImplementedError
 
-    def result(self, text: Text, analysis: Any) -> Any:
-        """What a call returns for a text, from what is found in it."""
-        return analysis
-
-
-class SentencePipeline(Pipeline):
-    """A pipeline that reads a text sentence by sentence."""
-
-    embedder: Embedder | None = None  # of the layers that `analyze` takes
-
-    def analyses(self, texts):
-        return ((text, found) for text, (found,) in analyze([self], texts))
-
-    def analyze(self, sentences: Sequence[Sequence[str]], layers: Any) -> list:
-        """What is found in each sentence."""
+    def annotate(self, text: Text, predictions: Sequence) -> Any:
+        """The result of a text, from the predictions for its parts."""
         raise NotImplementedError
 
 
-def analyze(
-    pipelines: Sequence[SentencePipeline], texts: Iterable[Text]
-) -> Iterator[tuple[Text, list[list]]]:
-    """Yields each text with the analyses of its sentences, a list for each pipeline.
+def predict_texts(
+    pipelines: Sequence[Pipeline], texts: Iterable[Text]
+) -> Iterator[tuple[Text, list[Sequence]]]:
+    """Yields each text with the predictions for its parts, a sequence for each pipeline.
 
-    Pipelines of one language model get the same layers, which are computed once.
+    The pipelines should split texts in the same way. Those of one language model get the
+    same layers, which are computed once, while earlier ones are used.
     """
-    texts, waiting = itertools.tee(texts)
-    sentences = (sentence for text in texts for sentence in text.sentences)
-    embedders = {p.embedder for p in pipelines}
+    embedders = {id(p.embedder): p.embedder for p in pipelines}
 
-    def layers_of(batch):
-        return batch, {e: e and SentenceLayers([*e.stream(batch)]) for e in embedders}
+    def parts():
+        for text in texts:
+            for one in pipelines:
+                one.check_script(text)
+            *others, last = pipelines[0].split(text) or [[]]
+            yield from ((part, None) for part in others)
+            yield last, text  # which is complete with it
 
-    def analyses():
-        for batch, layers in map_ahead(
-            layers_of, chunks(sentences, TOKENS_AT_ONCE, len)
-        ):
-            yield from zip(*(p.analyze(batch, layers[p.embedder]) for p in pipelines))
+    def embed(parts):
+        sentences = [part for part, _ in parts]
+        return parts, {
+            key: Batch(sentences, e.stream(sentences) if e else ())
+            for key, e in embedders.items()
+        }
 
-    left = analyses()
-    for text in waiting:
-        rows = [next(left) for _ in text.sentences] if pipelines else []
-        yield text, [[row[i] for row in rows] for i in range(len(pipelines))]
+    size, rows = pipelines[0].batch_size, []
+    batches = chunks(parts(), size, lambda part: len(part[0]) + 1)
+    for batch, embedded in map_ahead(embed, batches):
+        columns = (p.predict(embedded[id(p.embedder)]) for p in pipelines)
+        for (_, text), *row in zip(batch, *columns):
+            rows.append(row)
+            if text is not None:
+                yield text, [*zip(*rows)]
+                rows = []
 
 
-class TagPipeline(SentencePipeline):
+class TagPipeline(Pipeline):
     """Parts of speech, or the spans that tags mark: a list of labelled pieces of a text."""
 
     def __init__(self, name, tagger, embedder=None, **options):
@@ -152,9 +151,9 @@ class TagPipeline(SentencePipeline):
         self.tagger, self.embedder = tagger, embedder
         self.type = "entities" if marks_spans(tagger.tags) else "words"
 
-    def analyze(self, sentences, layers):
+    def predict(self, batch):
         """The labelled tokens or entities of each sentence."""
-        answers = self.tagger.tag(sentences, layers)
+        answers = self.tagger.tag(batch)
         if self.type == "entities":
             return [answer.spans for answer in answers]
         return [
@@ -165,11 +164,11 @@ class TagPipeline(SentencePipeline):
             for answer in answers
         ]
 
-    def result(self, text, analyses):
-        return [text.result(i, p) for i, parts in enumerate(analyses) for p in parts]
+    def annotate(self, text, predictions):
+        return [text.result(i, p) for i, row in enumerate(predictions) for p in row]
 
 
-class RolePipeline(SentencePipeline):
+class RolePipeline(Pipeline):
     """Semantic roles: for each predicate of a text a dict of `predicate` and `roles`."""
 
     type = "roles"
@@ -178,31 +177,30 @@ class RolePipeline(SentencePipeline):
         super().__init__(name, **options)
         self.tagger, self.predicates, self.embedder = tagger, predicates, embedder
 
-    def analyze(self, sentences, layers):
+    def predict(self, batch):
         """For each predicate of each sentence, itself and its roles."""
-        predicates = [answer.spans for answer in self.predicates.tag(sentences, layers)]
+        predicates = [answer.spans for answer in self.predicates.tag(batch)]
         examples = [(i, one) for i, spans in enumerate(predicates) for one in spans]
         answers = []
         # A sentence is read once for each of its predicates.
-        for batch in chunks(examples, TOKENS_AT_ONCE, lambda e: len(sentences[e[0]])):
-            answers += self.tagger.tag(
-                [sentences[i] for i, _ in batch],
-                SentenceLayers([layers.arrays[i] for i, _ in batch]),
-                [predicate.first for _, predicate in batch],
-            )
-        analyses = [[] for _ in sentences]
+        for some in chunks(examples, self.batch_size, lambda e: batch.lengths[e[0]]):
+            sentences = [batch.sentences[i] for i, _ in some]
+            layers = [batch.layers[i] for i, _ in some]
+            positions = [predicate.first for _, predicate in some]
+            answers += self.tagger.tag(Batch(sentences, layers, positions))
+        frames = [[] for _ in batch.sentences]
         for (i, predicate), answer in zip(examples, answers):
             roles = [role for role in answer.spans if role.label != PREDICATE]
-            analyses[i].append((predicate, roles))
-        return analyses
+            frames[i].append((predicate, roles))
+        return frames
 
-    def result(self, text, analyses):
+    def annotate(self, text, predictions):
         return [
             {
                 "predicate": text.result(i, predicate),
                 "roles": [text.result(i, role) for role in roles],
             }
-            for i, frames in enumerate(analyses)
+            for i, frames in enumerate(predictions)
             for predicate, roles in frames
         ]
 
@@ -214,25 +212,22 @@ class LabelPipeline(Pipeline):
         super().__init__(name, **options)
         self.classifier, self.embedder = classifier, embedder
 
-    def results(self, texts):
-        sentences = [join(text.sentences) for text in texts]
-        longest = MAX_LABELLED
-        if any(len(sentence) > longest for sentence in sentences):
+    def split(self, text):
+        tokens = join(text.sentences)
+        if len(tokens) > MAX_LABELLED:
             warnings.warn(
-                f"{self.name} reads the first {longest:,} tokens of a text.",
-                stacklevel=3,
+                f"{self.name} reads the first {MAX_LABELLED:,} tokens of a text.",
+                stacklevel=2,
             )
-        rows = []
-        for batch in chunks([s[:longest] for s in sentences], TOKENS_AT_ONCE, len):
-            layers = None
-            if self.embedder:
-                layers = SentenceLayers([*self.embedder.stream(batch)])
-            rows += self.classifier.probabilities(batch, layers=layers).tolist()
-        return [self._labels(*pair) for pair in zip(texts, rows)]
+        return [tokens[:MAX_LABELLED]]
 
-    def _labels(self, text, probabilities):
+    def predict(self, batch):
+        """The probability of each label."""
+        return self.classifier.probabilities(batch).tolist()
+
+    def annotate(self, text, predictions):
         """The predicted labels, the most likely first."""
-        pairs = sorted(zip(probabilities, self.classifier.labels), reverse=True)
+        pairs = sorted(zip(*predictions, self.classifier.labels), reverse=True)
         end = len(text.source)
         results = [text.at(0, end, label=label, score=p) for p, label in pairs]
         if not self.classifier.multi_label:
@@ -243,31 +238,40 @@ class LabelPipeline(Pipeline):
 class CoreferencePipeline(Pipeline):
     """The entities of a text: a list of clusters, each a list of mentions."""
 
+    batch_size = 1  # so that each part of a text is one
+
     def __init__(self, name, model, **options):
         super().__init__(name, **options)
         self.model = model
 
-    def results(self, texts):
-        return [self._clusters(text) for text in texts]
-
-    def _clusters(self, text):
+    def split(self, text):
         parts = list(chunks(text.sentences, MAX_LINKED, len))
         if len(parts) > 1:
             warnings.warn(
                 f"{self.name} links mentions within parts of about "
                 f"{MAX_LINKED:,} tokens.",
-                stacklevel=4,
+                stacklevel=2,
             )
-        spans, clusters, before = join(text.spans), [], 0
-        for sentences in parts:
-            for cluster in self.model.resolve(sentences):
+        return parts
+
+    def predict(self, batch):
+        """The number of tokens of each part, and its clusters: first and last tokens."""
+        return [
+            (sum(map(len, part)), self.model.resolve(part) if part else [])
+            for part in batch.sentences
+        ]
+
+    def annotate(self, text, predictions):
+        spans, results, before = join(text.spans), [], 0
+        for n_tokens, clusters in predictions:
+            for cluster in clusters:
                 mentions = [
                     text.at(spans[before + first][0], spans[before + last][1])
                     for first, last in sorted(cluster)
                 ]
-                clusters.append(mentions)
-            before += sum(map(len, sentences))
-        return clusters
+                results.append(mentions)
+            before += n_tokens
+        return results
 
 
 class PairPipeline(NamedPipeline):
@@ -382,7 +386,7 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     """
     name = str(model)
     if Path(name).suffix == ".keras":
-        return _keras_pipeline(name, _load_keras(Path(name)))
+        return _keras_pipeline(name, load_task_model(Path(name)))
     folder = find_head(model)
     head = read_head(folder)
     options = {"language": head.metadata.get("language")}
@@ -391,7 +395,6 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     if head.class_name == "TextClassifier":
         embedder = _embedder(head.language_model)
         return LabelPipeline(name, LightClassifier(head), embedder, **options)
-    import_tensorflow()
     return _keras_pipeline(name, keras_model(head), **options)
 
 
@@ -426,24 +429,6 @@ def _keras_pipeline(name, model, **options):
     return PairPipeline(name, model, **options)
 
 
-def _load_keras(path):
-    import_tensorflow()
-    from elmo_keras.formats.keras_files import load_keras_model
-    from elmo_keras.tasks import import_models
-    from elmo_keras.tasks.task_model import TaskModel
-
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    import_models()
-    model = load_keras_model(path)
-    if not isinstance(model, TaskModel):
-        raise ValueError(
-            f"{path} should be a model of a task's command. It is a "
-            f"{type(model).__name__}."
-        )
-    return model
-
-
 def find_head(model: str | Path) -> Path:
     """The folder of a head: a path, a name of the package, or files of a hub."""
     path, name = Path(model), str(model)
@@ -463,6 +448,14 @@ def find_head(model: str | Path) -> Path:
 def is_head(model: str | Path) -> bool:
     """Whether a string or path names a head that is on this machine."""
     return str(model) in names() or (Path(model) / HEAD).is_file()
+
+
+def needs_tensorflow(model: str | Path) -> bool:
+    """Whether the answers of `pipeline(model)` are computed by TensorFlow."""
+    return (
+        Path(model).suffix == ".keras"
+        or read_head(find_head(model)).class_name not in LIGHT
+    )
 
 
 def names() -> list[str]:

@@ -7,11 +7,7 @@ from elmo_keras import Embedder
 from elmo_keras.pipelines.arithmetic import Crf, Quantized
 from elmo_keras.pipelines.head_files import read_head
 from elmo_keras.pipelines.keras_heads import KerasClassifier, KerasTagger
-from elmo_keras.pipelines.light_heads import (
-    LightClassifier,
-    LightTagger,
-    SentenceLayers,
-)
+from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
 from elmo_keras.tasks.crf import LinearChainCRF
 from elmo_keras.tasks.entities import constraints
 from elmo_keras.tasks.tag_spans import tag_probabilities
@@ -25,7 +21,7 @@ ATOL = 0.05  # of probabilities, by weights and products in int8
 
 @pytest.fixture(scope="module")
 def layers(model_directory):
-    return SentenceLayers(Embedder(model_directory, layers="all").encode(SENTENCES))
+    return Embedder(model_directory, layers="all").encode(SENTENCES)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +43,8 @@ def test_a_tagger_gives_the_tags_of_its_task_model(
     settings = options.get("settings", {})
     elmo_at = options.get("elmo_at", "input")
     model = task_model(kind, model_directory, elmo_at, **settings)
-    expected = KerasTagger(model).tag(SENTENCES)
-    answers = LightTagger(read_head(folder)).tag(SENTENCES, layers)
+    expected = KerasTagger(model).tag(Batch(SENTENCES))
+    answers = LightTagger(read_head(folder)).tag(Batch(SENTENCES, layers))
     for answer, tags in zip(answers, expected, strict=True):
         np.testing.assert_allclose(answer.scores, tags.scores, atol=ATOL)
         if min(tags.scores) > 0.5 + ATOL:  # elsewhere rounding may decide
@@ -60,13 +56,13 @@ def test_roles_are_those_of_the_given_predicate(head, model_directory, layers):
     light = LightTagger(read_head(head("srl")))
     model, tokens = task_model("srl", model_directory), padded_tokens(SENTENCES)
     for predicates in [1, 0, 2], [5, 0, 3]:
-        answers = light.tag(SENTENCES, layers, predicates)
+        answers = light.tag(Batch(SENTENCES, layers, predicates))
         marks = np.eye(tokens.shape[1], dtype="int32")[predicates]
         expected = model.answers({"tokens": tokens, "predicate": marks})["scores"]
         for answer, scores in zip(answers, expected.numpy(), strict=True):
             n = len(answer.scores)
             np.testing.assert_allclose(answer.scores, scores[:n], atol=ATOL)
-    other = light.tag(SENTENCES, layers, [1, 0, 2])
+    other = light.tag(Batch(SENTENCES, layers, [1, 0, 2]))
     assert [a.scores for a in answers] != [a.scores for a in other]
 
 
@@ -84,11 +80,11 @@ def test_a_classifier_gives_the_probabilities_of_its_task_model(
 ):
     folder = make_head(kind, model_directory, tmp_path, elmo_at=elmo_at)
     model = KerasClassifier(task_model(kind, model_directory, elmo_at))
-    expected = model.probabilities(SENTENCES)
+    expected = model.probabilities(Batch(SENTENCES))
     light = LightClassifier(read_head(folder))
-    actual = light.probabilities(SENTENCES, layers)
+    actual = light.probabilities(Batch(SENTENCES, layers))
     np.testing.assert_allclose(actual, expected, atol=ATOL)
-    (empty,) = light.probabilities([[]], SentenceLayers([layers.arrays[0][:, :0]]))
+    (empty,) = light.probabilities(Batch([[]], [layers[0][:, :0]]))
     assert np.isfinite(empty).all()
 
 
@@ -98,27 +94,27 @@ def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(head, model_direct
     sentences = [list(rng.choice(words, n)) for n in rng.integers(1, 30, 200)]
     layers = Embedder(model_directory, layers="all").encode(sentences)
     tagger = LightTagger(read_head(head("ner")))
-    together = tagger.tag(sentences, SentenceLayers(layers))
-    pairs = [([s], SentenceLayers([x])) for s, x in zip(sentences, layers)]
-    assert together == [tagger.tag(*pair)[0] for pair in pairs]
     classifier = LightClassifier(read_head(head("sentiment")))
-    together = classifier.probabilities(sentences, SentenceLayers(layers))
-    alone = [classifier.probabilities(*pair)[0] for pair in pairs]
-    np.testing.assert_array_equal(together, alone)
+    whole, alone = (
+        Batch(sentences, layers),
+        [Batch([s], [x]) for s, x in zip(sentences, layers)],
+    )
+    for predict in tagger.tag, lambda batch: classifier.probabilities(batch).tolist():
+        assert predict(whole) == [predict(batch)[0] for batch in alone]
 
 
-def test_products_are_exact_in_any_order():
+@pytest.mark.parametrize("n", [1040, 4096])
+def test_products_are_exact_in_any_order(n):
     rng = np.random.default_rng(0)
-    weights = rng.normal(size=(1040, 7)).astype("float32")
-    x = rng.normal(size=(5, 1040)).astype("float32")
-    quantized = Quantized(weights)
+    weights = rng.normal(size=(n, 7)).astype("float32")
+    x = rng.normal(size=(5, n)).astype("float32")
+    x[1], weights[:, 2] = 1, 1  # the largest sums
+    quantized, order = Quantized(weights), rng.permutation(n)
     y = quantized(x)
-    order = rng.permutation(1040)
-    shuffled = Quantized(weights[order])(x[:, order])
-    np.testing.assert_array_equal(shuffled, y)
+    np.testing.assert_array_equal(Quantized(weights[order])(x[:, order]), y)
     np.testing.assert_array_equal(quantized(x[3:4])[0], y[3])
     np.testing.assert_allclose(y, x @ weights, atol=0.02 * np.abs(x @ weights).max())
-    assert not quantized(np.zeros((1, 1040), np.float32)).any()
+    assert not quantized(np.zeros((1, n), np.float32)).any()
 
 
 def test_the_crf_has_the_best_tags_and_probabilities_of_the_layer():

@@ -13,7 +13,7 @@ import pytest
 
 from elmo_keras import pipeline
 from elmo_keras.pipelines import head_files
-from elmo_keras.pipelines.pipeline import AnswerPipeline, analyze
+from elmo_keras.pipelines.pipeline import AnswerPipeline, predict_texts
 from elmo_keras.pipelines.texts import read_text
 from tests.support.heads import make_head, save_task_model
 
@@ -93,11 +93,11 @@ def test_a_million_characters_are_read_within_bounds(tagger):
 def test_pipelines_of_one_language_model_get_the_same_layers(tagger, entities):
     assert tagger.embedder is entities.embedder
     texts = [read_text(0, RAW), read_text(1, ""), read_text(2, "The bank")]
-    found = list(analyze([tagger, entities], texts))
-    assert [text for text, _ in found] == texts
-    for i, pipe in enumerate((tagger, entities)):
-        together = [pipe.result(text, both[i]) for text, both in found]
-        assert together == pipe([RAW, "", "The bank"])
+    both = list(predict_texts([tagger, entities], texts))
+    assert [text for text, _ in both] == texts
+    for i, one in enumerate((tagger, entities)):
+        together = [one.annotate(text, predictions[i]) for text, predictions in both]
+        assert together == one([RAW, "", "The bank"])
 
 
 def test_roles_are_a_list_by_predicate(head):
@@ -250,7 +250,7 @@ def test_a_stream_of_empty_texts_yields(tagger):
 def test_a_sentence_of_many_predicates_is_read_in_parts(head, monkeypatch):
     find, text = pipeline(head("srl")), " ".join(["The bank of Ann."] * 9)
     expected = find(text)
-    monkeypatch.setattr("elmo_keras.pipelines.pipeline.TOKENS_AT_ONCE", 40)
+    monkeypatch.setattr(find, "batch_size", 40)
     assert find(text) == expected and len(expected) > 1
 
 

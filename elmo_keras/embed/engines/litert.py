@@ -7,6 +7,7 @@ import numpy as np
 from elmo_keras.argument_checks import check_finite
 from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.lite.engine import LiteElmo
+from elmo_keras.lite.scalar_mix import normalize, weighted_sum
 
 
 class LiteRTEngine(Engine):
@@ -43,7 +44,7 @@ class LiteRTEngine(Engine):
             return layers
         if self.layers == "average":
             equal = np.full(len(layers), np.float32(1 / len(layers)))
-            return _weighted_sum(layers, equal)[None]
+            return weighted_sum(layers, equal)[None]
         if self.layers == "mix":
             return self.apply_mix(layers)[None]
         index = -1 if isinstance(self.layers, str) else self.layers  # "top"
@@ -51,10 +52,10 @@ class LiteRTEngine(Engine):
 
     def apply_mix(self, layers: Iterable[np.ndarray]) -> np.ndarray:
         if self.mix["layer_norm"]:
-            layers = map(_normalize, layers)
+            layers = map(normalize, layers)
         weights = np.float32(self.mix["mix"]) * np.float32(self.mix["gamma"])
         with np.errstate(over="ignore"):  # `embed` refuses what is infinite
-            return _weighted_sum(layers, weights)
+            return weighted_sum(layers, weights)
 
 
 def _softmax(mix, n_layers):
@@ -66,17 +67,3 @@ def _softmax(mix, n_layers):
         )
     weights = np.exp(np.float32(mix) - np.max(mix))
     return (weights / weights.sum()).tolist()
-
-
-def _weighted_sum(layers, weights):
-    first, *others = layers
-    result = weights[0] * first
-    for weight, layer in zip(weights[1:], others):
-        result += weight * layer
-    return result
-
-
-def _normalize(x):
-    mean = x.mean(axis=1, keepdims=True)
-    variance = np.square(x - mean).mean(axis=1, keepdims=True)
-    return (x - mean) / np.sqrt(variance + np.float32(1e-12))

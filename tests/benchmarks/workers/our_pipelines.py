@@ -5,7 +5,7 @@ import time
 
 import protocol
 
-from elmo_keras.pipelines.pipeline import analyze, pipeline
+from elmo_keras.pipelines.pipeline import pipeline, predict_texts
 from elmo_keras.pipelines.texts import read_text
 
 imported = time.time()
@@ -14,14 +14,15 @@ pipelines = [pipeline(name) for name in sys.argv[1:]]
 
 def tag_file(path: str) -> dict:
     """Tags the lines of a file, without words that earlier runs know already."""
-    for embedder in {one.embedder for one in pipelines}:
-        embedder._words = embedder.new_words()
+    for one in pipelines:
+        one.embedder._words = one.embedder.new_words()
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     start, n_tokens = time.perf_counter(), 0
-    for text, found in analyze(pipelines, (read_text(0, line) for line in lines)):
-        for one, analyses in zip(pipelines, found):
-            one.result(text, analyses)
+    texts = (read_text(0, line) for line in lines)
+    for text, predictions in predict_texts(pipelines, texts):
+        for one, parts in zip(pipelines, predictions):
+            one.annotate(text, parts)
         n_tokens += sum(map(len, text.sentences))
     return {"tokens": n_tokens, "seconds": time.perf_counter() - start}
 

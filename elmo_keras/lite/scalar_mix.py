@@ -1,0 +1,23 @@
+"""The mix of a biLM's layers in NumPy, see `layers.ScalarMix`.
+
+A token has the same vector in any batch: a product of matrices would depend on their size.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+
+def weighted_sum(layers: Iterable[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    first, *others = layers
+    result = weights[0] * first
+    for weight, layer in zip(weights[1:], others):
+        result += weight * layer
+    return result
+
+
+def normalize(layer: np.ndarray) -> np.ndarray:
+    """With mean 0 and variance 1 over the last axis."""
+    x = layer - layer.mean(axis=-1, keepdims=True)
+    variance = np.einsum("...d,...d->...", x, x)[..., None] / np.float32(x.shape[-1])
+    return np.divide(x, np.sqrt(variance + np.float32(1e-12)), out=x)
