@@ -8,8 +8,8 @@ import numpy as np
 from elmo_keras.pipelines.arithmetic import Crf
 from elmo_keras.pipelines.light_heads import Batch, TaggerHead
 from elmo_keras.tasks.batches import Batches, predictions
-from elmo_keras.tasks.task_model import LabelModel, TaskModel
 from elmo_keras.tasks.tagger import Tagger
+from elmo_keras.tasks.task_model import LabelModel, TaskModel
 
 
 def answers_to(
