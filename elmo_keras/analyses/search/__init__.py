@@ -1,1 +1,0 @@
-"""Semantic search by sentence vectors."""
