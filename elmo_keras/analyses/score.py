@@ -17,8 +17,8 @@ from elmo_keras.util.outputs import check_apart, check_new_file
 if TYPE_CHECKING:
     from elmo_keras.language_model import SentenceScores
 
-OF_SENTENCES = "line", "tokens", "unknown", "forward", "backward", "perplexity", "text"
-OF_TOKENS = "line", "position", "token", "unknown", "forward", "backward"
+SENTENCES = "line tokens unknown forward backward perplexity text".split()
+TOKENS = "line position token unknown forward backward".split()
 
 
 def score(
@@ -51,7 +51,7 @@ def score(
     import_tensorflow()
     from elmo_keras.language_model import LanguageModel
 
-    head, rows = (OF_TOKENS, token_rows) if tokens else (OF_SENTENCES, sentence_rows)
+    head, rows = (TOKENS, token_rows) if tokens else (SENTENCES, sentence_rows)
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
         text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
@@ -69,19 +69,15 @@ def score(
 
 
 def sentence_rows(scores: "SentenceScores") -> Iterator[tuple]:
-    forward, backward = scores.totals
-    yield (
-        len(scores.tokens),
-        scores.unknown.sum(),
-        f"{forward:.4f}",
-        f"{backward:.4f}",
-        f"{scores.perplexity:.2f}",
-        " ".join(scores.tokens),
-    )
+    """The cells of a sentence after the line number."""
+    forward, backward = (f"{total:.4f}" for total in scores.totals)
+    text, perplexity = " ".join(scores.tokens), f"{scores.perplexity:.2f}"
+    n_unknown = scores.unknown.sum()
+    yield len(scores.tokens), n_unknown, forward, backward, perplexity, text
 
 
 def token_rows(scores: "SentenceScores") -> Iterator[tuple]:
-    """The cells of each token, after the line number; positions count from 0."""
+    """The cells of each token after the line number; positions count from 0."""
     columns = zip(scores.tokens, scores.unknown, scores.forward, scores.backward)
     for position, (token, unknown, forward, backward) in enumerate(columns):
         yield position, token, int(unknown), f"{forward:.4f}", f"{backward:.4f}"

@@ -110,9 +110,9 @@ def search(
     sentences = ParquetSentences(file) if in_parquet else TextSentences(file)
     if arithmetic != "int8":
         import_tensorflow()
-    layers = sentences.metadata.get("layers", layers)
-    layers = int(layers) if str(layers).isdecimal() else layers
-    embedder = Embedder(model, layers=layers, pooling="mean", arithmetic=arithmetic)
+    name = str(sentences.metadata.get("layers", layers))
+    chosen = int(name) if name.isdecimal() else name
+    embedder = Embedder(model, layers=chosen, pooling="mean", arithmetic=arithmetic)
     if index is not None:
         new_index(embedder.dim, index)
     sentences.prepare(embedder, vectors, overwrite=overwrite)
@@ -268,7 +268,7 @@ def mean_vector(blocks: Iterable[np.ndarray]) -> np.ndarray:
     """The mean of the rows that aren't 0: `(dim,)`."""
     sums = ((b.sum(axis=0, dtype=np.float64), b.any(axis=1).sum()) for b in blocks)
     total, n_real = map(sum, zip(*sums))
-    return (total / max(1, n_real)).astype(np.float32)
+    return np.asarray(total / max(1, n_real), np.float32)
 
 
 class ExactIndex:

@@ -65,10 +65,8 @@ def only_position(word: str | None, tokens: Sequence[str]) -> int:
     """The index of a word that occurs once."""
     positions = [i for i, token in enumerate(tokens) if token == word]
     if len(positions) != 1:
-        listed = ", ".join(map(str, positions))
-        where = f"at the positions {listed}" if positions else "nowhere"
         raise ValueError(
-            f"--word should occur once in the sentence; {word!r} is {where}. Give "
-            "--position instead."
+            f"--word should occur once in the sentence. {word!r} is at the positions "
+            f"{positions}. Give --position instead."
         )
     return positions[0]

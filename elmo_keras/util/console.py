@@ -28,7 +28,7 @@ COMMANDS = {
     "answer": ("tasks.commands:answer", "train models that answer questions"),
     "coreference": ("tasks.commands:coreference", "train models of coreference"),
     "probe": ("analyses.probe:probe", "predict tags or labels from each layer"),
-    "search": ("analyses.search.command:search", "find similar sentences of a file"),
+    "search": ("analyses.search:search", "find similar sentences of a file"),
     "score": ("analyses.score:score", "print how probable sentences are"),
     "substitutes": (
         "analyses.substitutes:substitutes",

@@ -1,107 +1,164 @@
-"""Semantic search, by its command."""
+"""Semantic search: its command, exact search and an index of faiss."""
 
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras.analyses.search import exact_index, text_sentences
-from elmo_keras.analyses.search.exact_index import ExactIndex
-from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
-from elmo_keras.analyses.search.text_sentences import TextSentences
+from elmo_keras import Elmo, embed_corpus
+from elmo_keras.analyses import search
+from elmo_keras.analyses.search import (
+    ExactIndex,
+    FaissIndex,
+    make_index,
+    metadata_file,
+    read_metadata,
+)
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
-from tests.analyses.conftest import QUERY, SENTENCES
 from tests.support.commands import command
 
 main = command("search")
+faiss = pytest.importorskip("faiss", reason="needs faiss-cpu")
+
+SENTENCES = [
+    "the river rose after the rain .",
+    "",
+    "she opened an account at the bank .",
+    "after the rain the river rose .",
+    "nobody 가나다 knows 🙂",
+    "the bank closed her account .",
+]
+QUERY = "the rain rose after the river ."
+
+
+@pytest.fixture
+def model(model_directory):
+    """The directory of a small model, as a command takes it."""
+    return str(model_directory)
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory, model_directory):
+    """A folder with a text and its vectors, which the command has made."""
+    path = tmp_path_factory.mktemp("indexed") / "text.txt"
+    path.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    assert main([str(path), "--model", str(model_directory), "rain"]) == 0
+    return path.parent
+
+
+@pytest.fixture
+def text(tmp_path, indexed):
+    """A text, with its vectors beside it."""
+    shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "text.txt"
+
+
+@pytest.fixture(scope="module")
+def in_parquet(tmp_path_factory, indexed, model_directory):
+    """A folder of two Parquet files with the sentences, not in their order."""
+    folder, elmo = tmp_path_factory.mktemp("in"), Elmo.from_pretrained(model_directory)
+    options = {"layers": "average", "pooling": "mean"}
+    embed_corpus(elmo, indexed / "text.txt", folder / "b.parquet", **options)
+    table = pq.read_table(folder / "b.parquet")
+    pq.write_table(table[3:], folder / "a.parquet")
+    pq.write_table(table[:3], folder / "b.parquet", row_group_size=2)
+    return folder
+
+
+@pytest.fixture
+def vectors(tmp_path, in_parquet):
+    """The folder of Parquet files, to be changed, and a file that is being written."""
+    folder = shutil.copytree(in_parquet, tmp_path / "vectors")
+    (folder / ".b.parquet.17.parquet").write_text("half of a file")
+    return folder
+
+
+@pytest.fixture
+def find(model, capsys):
+    """Runs `search`; gives (id, sentence) of all that match, for each query."""
+
+    def run(file, *options):
+        capsys.readouterr()
+        assert main([*map(str, [file, "--model", model, *options])]) == 0
+        _, *answers = capsys.readouterr().out.split("Closest to: ")
+        hit = re.compile(r"^ *-?\d\.\d{3} +(.+?)  (.*)$", re.M)
+        return [hit.findall(answer) for answer in answers]
+
+    return run
 
 
 def test_the_sentence_with_the_same_words_in_another_order_is_found(text, find):
-    (found,) = find(text, "--top", 2, QUERY)
-    assert {number for number, _ in found} == {"1", "4"}
-    (found,) = find(text, "--center", SENTENCES[2])
-    assert found[0] == ("3", SENTENCES[2])
+    [hits] = find(text, "--top", 2, QUERY)
+    assert {number for number, _ in hits} == {"1", "4"}
+    [hits] = find(text, "--center", SENTENCES[2])
+    assert hits[0] == ("3", SENTENCES[2])
 
 
-@pytest.mark.parametrize(
-    "options", [["--center"], pytest.param([], marks=pytest.mark.slow)]
-)
-def test_sentences_are_found_in_parquet_as_in_a_text(text, in_parquet, find, options):
-    (wanted,), (found,) = (find(f, *options, QUERY) for f in (text, in_parquet))
-    # An id counts from 0, the number of a line from 1.
-    assert [(str(int(i) + 1), sentence) for i, sentence in found] == wanted
+@pytest.mark.parametrize("more", [[], ["--center"]])
+def test_parquet_and_an_index_find_the_same_as_the_vectors_of_a_text(
+    text, vectors, find, more, tmp_path
+):
+    [expected] = find(text, *more, QUERY)
+    assert len(expected) == 5  # without the empty line
+    assert find(text, *more, QUERY, "--index", "IVF1,SQfp16") == [expected]
+    for index in [], ["--index", "Flat"]:
+        [hits] = find(vectors, *more, QUERY, *index)
+        # An id counts from 0, the number of a line from 1.
+        assert [(str(int(i) + 1), sentence) for i, sentence in hits] == expected
+    centered = ".centered" if more else ""
+    names = {file.name for file in tmp_path.glob("*.faiss")}
+    assert names == {
+        f"text.txt.mix.npy{centered}.IVF1,SQfp16.faiss",
+        f"vectors{centered}.Flat.faiss",
+    }
 
 
-@pytest.mark.parametrize(
-    ("ids", "shown"),
-    [
-        ([f"line {i}" for i in range(6)], "line 3"),
-        ([None] * 6, "None"),
-    ],
-)
-def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path, ids, shown):
+def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path):
     table = pa.concat_tables(map(pq.read_table, sorted(in_parquet.glob("*.parquet"))))
-    table = table.sort_by("id").set_column(0, "id", [pa.array(ids)])
-    pq.write_table(table, tmp_path / "named.parquet")
-    found = find(tmp_path, "--top", 1, SENTENCES[3])
-    assert found == [[(shown, SENTENCES[3])]]
+    table = table.sort_by("id")
+    for ids, shown in ([f"line {i}" for i in range(6)], "line 3"), ([None] * 6, "None"):
+        named = table.set_column(0, "id", [pa.array(ids)])
+        pq.write_table(named, tmp_path / "named.parquet")
+        found = find(tmp_path, "--top", 1, SENTENCES[3])
+        assert found == [[(shown, SENTENCES[3])]]
 
 
-def test_files_that_are_being_written_are_no_part_of_a_folder(vectors, find):
-    for name in (".b.parquet.17.parquet", "_b.parquet"):
-        (vectors / name).write_text("half of a file")
-    assert len(find(vectors, "rain")[0]) == 5
-
-
-def test_vectors_of_parquet_are_read_in_any_pieces(in_parquet):
-    with ParquetSentences(in_parquet) as sentences:
-        whole = sentences[:]
-        assert whole.shape == sentences.shape == (6, 10)
-        for first in range(7):
-            for end in range(7):
-                np.testing.assert_array_equal(sentences[first:end], whole[first:end])
-        names = [sentences.sentence(i)[0] for i in range(6)]
-        assert names == [3, 4, 5, 0, 1, 2]
-        for file, rows in zip("ab", (whole[:3], whole[3:])):
-            column = pq.read_table(in_parquet / f"{file}.parquet")["vector"]
-            np.testing.assert_array_equal(np.array(column.to_pylist(), "f4"), rows)
-
-
-def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_path):
+def test_parquet_of_other_vectors_is_refused(vectors, model, error_of):
     def error(path, *options):
         return error_of(main, [path, "--model", model, *options, "rain"])
 
-    assert "are for a text" in error(in_parquet, "--layers", "top")
-    assert "no .parquet files" in error(tmp_path)
-    (tmp_path / "a.parquet").write_text("a")
-    assert "should be a Parquet file" in error(tmp_path / "a.parquet")
-    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
-    assert "should have the columns" in error(tmp_path)
-    table = pq.read_table(in_parquet / "b.parquet")
-
-    def written(**changes):
-        about = json.loads(table.schema.metadata[b"elmo_keras"]) | changes
-        metadata = {"elmo_keras": json.dumps(about)}
-        path = tmp_path / "a.parquet"
-        pq.write_table(table.replace_schema_metadata(metadata), path)
-        return path
-
-    assert "another model" in error(written(model="1"))
-    assert "another arithmetic" in error(written(arithmetic="int8 by LiteRT"))
-    assert "It has top, max" in error(written(layers="top", pooling="max"))
-    other_mix = {"mix": [1.0, 0.0, 0.0], "gamma": 1.0, "layer_norm": False}
-    assert "another mix" in error(written(layers="mix", **other_mix))
-    shutil.copy(in_parquet / "b.parquet", tmp_path)
-    for other in ({"model": "1"}, {"layers": "top"}, {"pooling": "max"}):
-        written(**other)
-        assert "another model, layer, pooling or size" in error(tmp_path)
+    file = vectors / "a.parquet"
+    table = pq.read_table(file)
+    mix = {"mix": [1.0, 0.0, 0.0], "gamma": 1.0, "layer_norm": False}
+    for name, change in (
+        ("model", {"model": "1"}),
+        ("arithmetic", {"arithmetic": "int8 by LiteRT"}),
+        ("pooling", {"pooling": "max"}),
+        ("layers", {"layers": "top"}),  # not those of the other file
+        ("mix", {"layers": "mix", **mix}),
+    ):
+        metadata = json.loads(table.schema.metadata[b"elmo_keras"]) | change
+        metadata = {"elmo_keras": json.dumps(metadata)}
+        pq.write_table(table.replace_schema_metadata(metadata), file)
+        path = vectors if name == "layers" else file
+        assert f"was made with {name}" in error(path), name
+    assert "are for a text" in error(vectors, "--layers", "top")
+    pq.write_table(pa.table({"id": [1]}), file)
+    assert "should have the columns" in error(vectors)
+    file.write_text("a")
+    assert "should be a Parquet file" in error(file)
+    for path in vectors.glob("[ab].parquet"):
+        path.unlink()
+    assert "no .parquet files" in error(vectors)
 
 
 def test_queries_come_from_standard_input_where_none_is_given(
@@ -116,14 +173,14 @@ def test_queries_come_from_standard_input_where_none_is_given(
     assert [len(hits) for hits in found] == [5, 5], "the empty line is none"
 
 
-def test_the_index_is_made_once_and_refused_for_another_text(
+def test_vectors_are_made_once_and_refused_for_another_text(
     text, model, find, error_of, monkeypatch
 ):
-    metadata = json.loads(text.with_name("text.txt.mix.npy.json").read_text())
+    metadata = read_metadata(text.with_name("text.txt.mix.npy"))
     assert {"text", "model", "layers", "mix", "arithmetic"} <= metadata.keys()
     with monkeypatch.context() as patch:
-        patch.setattr(text_sentences, "embed_corpus", None)
-        patch.setattr(text_sentences, "check_file", None)  # reading needs no room
+        patch.setattr(search, "embed_corpus", None)
+        patch.setattr(search, "check_file", None)  # reading needs no room
         assert len(find(text, "rain")[0]) == 5
     text.write_text("another\n")
     error = error_of(main, [text, "--model", model, "rain"])
@@ -132,11 +189,11 @@ def test_the_index_is_made_once_and_refused_for_another_text(
 
 
 @pytest.mark.slow
-def test_the_old_index_answers_until_the_new_one_is_whole(
+def test_the_old_vectors_answer_until_the_new_ones_are_whole(
     text, model, find, monkeypatch, tmp_path
 ):
-    index, note = (tmp_path / f"text.txt.mix.npy{end}" for end in ("", ".json"))
-    old = index.read_bytes(), note.read_bytes()
+    vectors, metadata = (tmp_path / f"text.txt.mix.npy{end}" for end in ("", ".json"))
+    old = vectors.read_bytes(), metadata.read_bytes()
     text.write_text("\n".join(reversed(SENTENCES)))
     command = [str(text), "--model", model, "rain"]
     write = corpus.write_part
@@ -148,65 +205,13 @@ def test_the_old_index_answers_until_the_new_one_is_whole(
     with monkeypatch.context() as patch:
         patch.setattr(corpus, "write_part", interrupted)
         assert main([*command, "--overwrite"]) == 130
-    assert (index.read_bytes(), note.read_bytes()) == old
-    assert main(command) == 2, "the old index is not of this text"
-    text.write_text("\n".join(SENTENCES) + "\n")
-    assert len(find(text, "rain")[0]) == 5
-    text.write_text("\n".join(reversed(SENTENCES)))
+    assert (vectors.read_bytes(), metadata.read_bytes()) == old
+    assert main(command) == 2, "the old vectors are not of this text"
     find(text, "rain", "--overwrite")
-    (found,) = find(text, "rain", "--top", 9)
-    assert ("5", SENTENCES[1]) not in found
-    np.testing.assert_array_equal(np.load(index)[4], 0)  # the empty line
-    assert note.read_bytes() != old[1] and not folder_of(index).exists()
-
-
-@pytest.mark.parametrize(
-    ("vectors", "reason"),
-    [
-        ("text.npy", "The output text.npy is an input"),
-        ("noted.npy", "The output noted.npy.json is an input"),
-        ("index.txt", "should end in .npy"),
-    ],
-)
-def test_wrong_vectors_are_refused_before_the_model_is_read(
-    tmp_path, monkeypatch, error_of, vectors, reason
-):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("elmo_keras.analyses.search.command.Embedder", None)
-    for name in ("text.npy", "noted.npy.json"):
-        (tmp_path / name).write_text("a text")
-    before = {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
-    text = "noted.npy.json" if "noted" in vectors else "text.npy"
-    command = [text, "--model", "lm", "--vectors", vectors, "--overwrite", "a"]
-    assert reason in error_of(main, command)
-    assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
-
-
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("rows_at_once", [7, 100])
-def test_cosines_are_those_of_the_definition_in_any_pieces(
-    monkeypatch, center, rows_at_once
-):
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(23, 5)).astype("float32") + 3
-    vectors[[2, 11]] = 0
-    query = rng.normal(size=5).astype("float32")
-    real = np.delete(np.arange(23), [2, 11])
-    mean = vectors[real].mean(axis=0) if center else 0
-    rows, q = vectors[real] - mean, query - mean
-    cosines = rows @ q / np.linalg.norm(rows, axis=1) / np.linalg.norm(q)
-    order = np.argsort(-cosines)
-    monkeypatch.setattr(exact_index, "ROWS_AT_ONCE", rows_at_once)
-    index = ExactIndex(vectors, center)
-    found, values = index.closest(query, 30)
-    assert found.tolist() == real[order].tolist()
-    np.testing.assert_allclose(values, cosines[order], atol=1e-6)
-    assert index.closest(query, 4)[0].tolist() == real[order][:4].tolist()
-
-
-def test_nothing_is_found_among_no_sentences():
-    index = ExactIndex(np.zeros((3, 5), "float32"), True)
-    assert [len(x) for x in index.closest(np.ones(5, "float32"), 2)] == [0, 0]
+    [hits] = find(text, "rain", "--top", 9)
+    assert ("5", SENTENCES[1]) not in hits
+    np.testing.assert_array_equal(np.load(vectors)[4], 0)  # the empty line
+    assert metadata.read_bytes() != old[1] and not folder_of(vectors).exists()
 
 
 def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
@@ -214,37 +219,41 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     (tmp_path / "text.txt").write_bytes(content)
     (tmp_path / "text.gz").write_bytes(gzip.compress(content))
     for name in ("text.txt", "text.gz"):
-        with TextSentences(tmp_path / name, tmp_path) as lines:
-            found = [lines.sentence(i) for i in (3, 0, 2, 1)]
-            assert found == [(4, "last"), (1, "first"), (3, "가 x"), (2, "")]
-
-
-NOT_TEXT, UNNOTED = b"good\nb\xff\n", "text.txt.top.npy"
+        lines = search.TextSentences(tmp_path / name)
+        found = [lines.sentence(i) for i in (3, 0, 2, 1)]
+        assert found == [(4, "last"), (1, "first"), (3, "가 x"), (2, "")]
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("file", "content", "options", "reason"),
     [
-        (lambda text: text.write_bytes(NOT_TEXT), "Line 2"),
-        (lambda text: text.unlink(), "No such file"),
-        (lambda text: text.write_bytes(gzip.compress(b"a b")[:-1]), "complete gzip"),
-        (lambda text: text.write_bytes(b""), "holds no sentence"),
+        ("text", b"good\nb\xff\n", "", "Line 2"),
+        ("text", b"", "", "holds no sentence"),
+        ("text", None, "", "No such file"),
+        ("text", b"a", "--vectors vectors.txt", "should end in .npy"),
         (
-            lambda text: text.write_bytes(b"a\n" + bytes(2**20 + 1)),
-            "line 2: it has more",
+            "a.npy",
+            b"a",
+            "--vectors ./a.npy --overwrite",
+            "The output a.npy is an input",
         ),
-        (lambda text: text.with_name(UNNOTED).touch(), "top.npy.json, which"),
+        ("a.npy.json", b"a", "--vectors a.npy", "The output a.npy.json is an input"),
+        ("text", b"a", "--nprobe 9", "--nprobe is for --index"),
+        ("text", b"a", "--index a/b", "text.mix.npy.a_b.faiss should be a file"),
     ],
 )
-def test_an_error_of_the_input_is_one_line_and_status_2(
-    text, model, error_of, change, reason
+def test_wrong_input_is_refused_before_the_model_is_read(
+    tmp_path, error_of, monkeypatch, file, content, options, reason
 ):
-    change(text)
-    files = set(text.parent.iterdir())
-    command = [text, "--model", model, "--layers", "top", "rain"]
-    error = error_of(main, command)
-    assert error.startswith("elmo-keras search: ") and reason in error
-    assert set(text.parent.iterdir()) == files
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(search, "Embedder", None)
+    Path("text.mix.npy.a_b.faiss").mkdir()
+    if content is not None:
+        Path(file).write_bytes(content)
+    before = {path: path.is_dir() or path.read_bytes() for path in tmp_path.iterdir()}
+    assert reason in error_of(main, [file, "--model", "lm", *options.split(), "a"])
+    after = {path: path.is_dir() or path.read_bytes() for path in tmp_path.iterdir()}
+    assert after == before
 
 
 def test_wrong_arguments_are_refused(text, model, error_of, capsys):
@@ -254,3 +263,154 @@ def test_wrong_arguments_are_refused(text, model, error_of, capsys):
     assert "--layers should be one of" in error
     assert main([str(text), "--model", model, "--layers", "all"]) == 2
     assert "for --layers" in capsys.readouterr().err
+    (text.parent / "text.txt.top.npy").touch()
+    error = error_of(main, [*command, "a", "--layers", "top"])
+    assert "top.npy.json, which" in error
+    assert "should describe an index" in error_of(main, [*command, "--index", "PQ7"])
+
+
+class Vectors:
+    """Sentences as `make_index` takes them, in blocks of 64."""
+
+    def __init__(self, rows, metadata="a"):
+        self.rows, self.metadata = rows, metadata
+
+    def __len__(self):
+        return len(self.rows)
+
+    def blocks(self):
+        return (self.rows[i : i + 64] for i in range(0, len(self), 64))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows around some centers; one of them is 0."""
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(20, 8)) + 2
+    rows = centers[rng.integers(20, size=500)] + 0.3 * rng.normal(size=(500, 8))
+    rows[17] = 0
+    return rows.astype("float32")
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_cosines_are_those_of_the_definition(rows, center):
+    query = np.random.default_rng(1).normal(size=8).astype("float32")
+    real = np.delete(np.arange(500), 17)
+    mean = rows[real].mean(axis=0) if center else 0
+    others, q = rows[real] - mean, query - mean
+    cosines = others @ q / np.linalg.norm(others, axis=1) / np.linalg.norm(q)
+    order = np.argsort(-cosines)
+    index = ExactIndex(Vectors(rows).blocks(), center)
+    found, values = index.closest(query, 600)
+    assert found.tolist() == real[order].tolist()
+    np.testing.assert_allclose(values, cosines[order], atol=1e-6)
+    assert index.closest(query, 4)[0].tolist() == real[order][:4].tolist()
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize(
+    ("description", "tolerance", "share"),
+    [
+        ("Flat", 1e-6, 1),
+        ("IVF25,SQfp16", 2e-4, 0.9),
+        ("HNSW8", 1e-6, 0.9),
+    ],
+)
+def test_an_index_finds_the_closest(
+    rows, tmp_path, center, description, tolerance, share
+):
+    path = tmp_path / "index"
+    make_index(Vectors(rows), path, description, center=center)
+    exact, index = ExactIndex([rows], center), FaissIndex(path, nprobe=6)
+    rng, shared = np.random.default_rng(1), []
+    for query in rng.normal(size=(20, 8)).astype("float32") + 2:
+        found, cosines = index.closest(query, 10)
+        expected, expected_cosines = exact.closest(query, 500)
+        assert len(found) == 10 and (np.diff(cosines) <= 0).all()
+        by_row = dict(zip(expected, expected_cosines))
+        np.testing.assert_allclose(cosines, [by_row[i] for i in found], atol=tolerance)
+        shared.append(len({*found.tolist()} & {*expected[:10].tolist()}) / 10)
+    assert np.mean(shared) >= share
+    if description != "HNSW8":
+        everything, _ = FaissIndex(path, nprobe=99).closest(query, 1000)
+        assert sorted(everything) == [i for i in range(500) if i != 17]
+
+
+@pytest.mark.parametrize("real", [0, 1])
+def test_vectors_that_are_0_are_never_found(tmp_path, real):
+    rows = np.zeros((70, 5), "float32")
+    rows[3] = real
+    make_index(Vectors(rows), tmp_path / "index", "Flat")
+    for index in ExactIndex([rows], center=False), FaissIndex(tmp_path / "index"):
+        found, cosines = index.closest(np.ones(5, "float32"), 2)
+        assert found.tolist() == [3] * real
+        np.testing.assert_allclose(cosines, [1] * real, atol=1e-6)
+
+
+def test_a_full_disk_keeps_the_index_before(rows, tmp_path, monkeypatch):
+    path = tmp_path / "index"
+    make_index(Vectors(rows), path, "Flat")
+    before = path.read_bytes(), read_metadata(path)
+
+    def fail(_, name):
+        Path(name).write_bytes(b"half")
+        raise RuntimeError("write error")
+
+    monkeypatch.setattr(faiss, "write_index", fail)
+    with pytest.raises(OSError, match="write error"):
+        make_index(Vectors(rows[:99]), path, "Flat", overwrite=True)
+    assert (path.read_bytes(), read_metadata(path)) == before
+    assert len([*tmp_path.iterdir()]) == 2, "nothing is left over"
+
+
+def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
+    rows, tmp_path
+):
+    path = tmp_path / "index"
+    make_index(Vectors(rows), path, "Flat")
+    before = path.stat().st_mtime_ns
+    make_index(Vectors(rows), path, "Flat")  # exists already
+    assert path.stat().st_mtime_ns == before
+    for vectors, description, center in (
+        (Vectors(rows, "b"), "Flat", False),
+        (Vectors(rows[:9]), "Flat", False),
+        (Vectors(rows), "SQ8", False),
+        (Vectors(rows), "Flat", True),
+    ):
+        with pytest.raises(ValueError, match="was made with"):
+            make_index(vectors, path, description, center=center)
+    make_index(Vectors(rows[:9], "b"), path, "SQ8", overwrite=True)
+    assert len(FaissIndex(path).closest(rows[0], 600)[0]) == 9
+
+
+def test_a_damaged_index_is_refused(rows, tmp_path):
+    path = tmp_path / "index"
+    make_index(Vectors(rows), path, "IVF5,Flat")
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(ValueError, match="is damaged. --overwrite"):
+        FaissIndex(path)
+    metadata_file(path).unlink()
+    with pytest.raises(ValueError, match="is missing. --overwrite"):
+        make_index(Vectors(rows), path, "IVF5,Flat")
+
+
+@pytest.mark.parametrize(
+    ("description", "reason"),
+    [
+        ("IVF", "should describe an index that faiss makes of vectors of 8 numbers"),
+        ("PQ3", "should describe"),
+        ("IVF600,Flat", "499 sentences are too few to train this index"),
+    ],
+)
+def test_what_faiss_cannot_make_is_a_value_error(rows, tmp_path, description, reason):
+    with pytest.raises(ValueError, match=reason):
+        make_index(Vectors(rows), tmp_path / "index", description)
+
+
+def test_parquet_that_changed_is_noticed(vectors, find, model, error_of):
+    arguments = [vectors, QUERY, "--index", "Flat"]
+    find(*arguments)
+    shutil.copy(vectors / "b.parquet", vectors / "c.parquet")
+    error = error_of(main, [*arguments, "--model", model])
+    assert "was made with vectors" in error and "--overwrite" in error
+    assert len(find(*arguments, "--overwrite")[0]) == 7

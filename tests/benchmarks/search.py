@@ -16,8 +16,7 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from elmo_keras.analyses.search.exact_index import ExactIndex
-from elmo_keras.analyses.search.faiss_index import FaissIndex, make_index
+from elmo_keras.analyses.search import ExactIndex, FaissIndex, make_index
 from tests.benchmarks import runner
 
 TOP = 10
