@@ -1,9 +1,9 @@
 """The files of a head: what a task learned, without the language model below it.
 
 A folder holds `head.json` (`"language_model"`, its name, and `"model"`, Keras'
-configuration of the task model) and `head.npz`, in int8 with a scale for each column:
-Keras' names of the variables, as in a `.keras` file, without those of the biLM. There too
-are the words of word vectors, which are smaller when they are compressed.
+configuration of the task model) and `head.npz`: its weights by the names of
+`TaskModel.named_weights`, matrices in int8 with a scale for each column. There too are the
+words of word vectors, which are smaller when they are compressed.
 """
 
 import io
@@ -26,11 +26,18 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.task_model import TaskModel
 
 HEAD, ARRAYS, *_ = HEAD_FILES
-_BILM, _OPTIMIZER = "/elmo/bilm/", "optimizer/"
 _WORDS = "words"  # JSON as bytes
 _MOST = 2**28  # bytes of a file
 _DAMAGES = zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError
 LIGHT = "Tagger", "TextClassifier"  # classes that run without TensorFlow
+
+
+class _Arrays(dict[str, np.ndarray]):
+    def __missing__(self, name):
+        raise ValueError(
+            f"The head lacks {name}: another version saved it. Save it again with "
+            "`save_head`."
+        )
 
 
 class HeadFile(NamedTuple):
@@ -65,7 +72,7 @@ def read_head(folder: Path) -> HeadFile:
             arrays = {name: file[name] for name in file.files}
         vectors = metadata["model"]["config"]["token_vectors"]["config"]
         vectors["words"] = json.loads(arrays.pop(_WORDS).tobytes())
-        head = HeadFile(metadata, dict(_dequantized(arrays)))
+        head = HeadFile(metadata, _Arrays(_dequantized(arrays)))
         expected = metadata["digest"]
         _ = head.class_name, head.config, head.language_model  # are they there?
     except _DAMAGES as error:
@@ -94,17 +101,17 @@ def _digest(language_model):
 
 
 def save_head(
-    model: str | Path,
+    model: "str | Path | TaskModel",
     language_model: str,
     folder: str | Path,
     *,
     label_names: Mapping[str, str] | None = None,
     **metadata: Any,
 ) -> None:
-    """Writes the head of a `.keras` file that a task's command saved.
+    """Writes the head of a task model.
 
     Args:
-        model: the file.
+        model: a `.keras` file that a task's command saved, or the model.
         language_model: what the task's command got as `--model`.
         folder: of the head.
         label_names: label → the name that the head has for it.
@@ -114,37 +121,42 @@ def save_head(
         ValueError: the model's frozen language model is another one, or it has none; or
             the file is no `.keras` file.
     """
-    from elmo_keras.formats.keras_files import read_keras_file  # by Keras
+    import keras
 
-    folder = Path(folder)
-    config, variables = read_keras_file(Path(model))
-    vectors = config["config"].get("token_vectors", {}).get("config", {})
-    elmo = vectors.get("elmo")
-    if not elmo or elmo["config"]["trainable_bilm"]:
+    from elmo_keras.elmo import Elmo
+
+    name = model if isinstance(model, (str, Path)) else "The model"
+    if isinstance(model, (str, Path)):
+        model = load_task_model(Path(model))
+    vectors, folder = model.token_vectors, Path(folder)
+    if vectors.elmo is None or vectors.elmo.trainable_bilm:
         raise ValueError(
-            f"{model} should be a model of a task on a frozen language model."
+            f"{name} should be a model of a task on a frozen language model."
         )
-    if vectors["character_dim"] and config["class_name"] in LIGHT:
+    if vectors.character_dim and type(model).__name__ in LIGHT:
         raise ValueError(
             "A head without TensorFlow has no characters. Train it with "
-            "--character-dim 0."
+            "`character_dim` 0."
         )
-    _check_language_model(variables, language_model, model)
+    expected = Elmo.from_pretrained(language_model).bilm
+    if _biases(vectors.elmo.bilm) != _biases(expected):
+        raise ValueError(f"{name} was trained on another model than {language_model}.")
+    config = keras.saving.serialize_keras_object(model)
     for key in ("compile_config", "build_config"):
         config.pop(key, None)
     if label_names:
         labels = config["config"]["labels"]
         labels[:] = [label_names.get(label, label) for label in labels]
+    words = config["config"]["token_vectors"]["config"].pop("words")
+    words = json.dumps(words, ensure_ascii=False).encode()
+    arrays = {_WORDS: np.frombuffer(words, np.uint8)}
+    for weight_name, weight in model.named_weights().items():
+        arrays |= _quantized(weight_name, np.asarray(weight))
     metadata |= {
         "language_model": language_model,
         "digest": _digest(language_model),
         "model": config,
     }
-    words = json.dumps(vectors.pop("words"), ensure_ascii=False).encode()
-    arrays: dict[str, Any] = {_WORDS: np.frombuffer(words, np.uint8)}
-    for name, array in variables.items():
-        if _BILM not in name and not name.startswith(_OPTIMIZER):
-            arrays |= _quantized(name, array[...])
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / ARRAYS) as temporary:
         np.savez_compressed(temporary, **arrays)
@@ -153,23 +165,13 @@ def save_head(
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _check_language_model(variables, language_model, model):
-    """Refuses a language model whose weights are not those in the file of a task's model."""
-    from elmo_keras.elmo import Elmo
-
-    biases = {
-        np.asarray(variable[...], np.float32).tobytes()
-        for name, variable in variables.items()
-        if _BILM in name and len(variable.shape) == 1
-    }
-    weights = Elmo.from_pretrained(language_model).bilm.weights
-    if biases != {w.numpy().tobytes() for w in weights if len(w.shape) == 1}:
-        raise ValueError(f"{model} was trained on another model than {language_model}.")
+def _biases(bilm):
+    return [w.numpy().tobytes() for w in bilm.weights if len(w.shape) == 1]
 
 
 def _quantized(name, array):
     """A matrix in int8, with a scale for each column; vectors as they are."""
-    if array.ndim < 2 or array.dtype.kind != "f":
+    if array.ndim < 2:
         return {name: array}
     values, scales = quantise(array, tuple(range(array.ndim - 1)))
     return {name: values, f"{name}|scale": scales.reshape(-1)}
@@ -195,9 +197,6 @@ def load_task_model(path: Path) -> "TaskModel":
 
 def keras_model(head: HeadFile) -> "TaskModel":
     """The task model with its language model, by TensorFlow."""
-    import tempfile
-
-    import h5py
     import keras
 
     from elmo_keras.elmo import Elmo
@@ -206,14 +205,8 @@ def keras_model(head: HeadFile) -> "TaskModel":
     import_models()
     model = keras.saving.deserialize_keras_object(head.metadata["model"])
     model.build()
-    pretrained = Elmo.from_pretrained(head.language_model)
-    if (elmo := model.token_vectors.elmo) is not None:
-        elmo.bilm.set_weights(pretrained.bilm.get_weights())
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "head.weights.h5"
-        model.save_weights(path)
-        with h5py.File(path, "r+") as file:
-            for name, array in head.arrays.items():
-                file[name][...] = array  # pyright: ignore[reportIndexIssue]
-        model.load_weights(path)
+    bilm = Elmo.from_pretrained(head.language_model).bilm
+    model.token_vectors.elmo.bilm.set_weights(bilm.get_weights())
+    for name, weight in model.named_weights().items():
+        weight.assign(head.arrays[name])
     return model

@@ -20,6 +20,7 @@ from elmo_keras.pipelines.head_files import HeadFile
 from elmo_keras.pipelines.texts import Labelled, join
 from elmo_keras.tasks.entities import constraints, entities, marks_spans
 
+_LSTM = "kernel", "recurrent_kernel", "bias"
 FORBIDDEN = -1e6  # which no score outweighs, as in `LinearChainCRF`
 
 
@@ -113,17 +114,17 @@ class LightTokenVectors:
         mixes: of each mix the weight of every layer.
     """
 
-    def __init__(self, head: HeadFile, prefix: str):
+    def __init__(self, head: HeadFile):
         config, arrays = head.config["token_vectors"]["config"], head.arrays
         self.ids = {word: i for i, word in enumerate(config["words"], 1)}
-        self.words = arrays.get(f"{prefix}/word_vectors/vars/0")
+        self.words = arrays.get("encoder/words/embeddings")
         elmo, self._place = config["elmo"]["config"], config["elmo_at"]
         self.layer_norm = elmo["layer_norm"]
-        names = [f"{prefix}/elmo/mixes/scalar_mix{n}/vars" for n in ("", "_1")]
+        places = ("input", "output") if self._place == "both" else (self._place,)
+        mixes = [f"encoder/{place}_mix" for place in places]
         self.mixes = [
-            arrays[f"{name}/0"] * self._weights(elmo, arrays.get(f"{name}/1"))
-            for name in names
-            if f"{name}/0" in arrays
+            arrays[f"{mix}/gamma"] * self._weights(elmo, arrays.get(f"{mix}/scalars"))
+            for mix in mixes
         ]
 
     @staticmethod
@@ -163,19 +164,21 @@ class LightTagger(TaggerHead):
     def __init__(self, head: HeadFile):
         config, arrays = head.config, head.arrays
         self.tags = config["tags"]
-        self.vectors = LightTokenVectors(head, "layers/token_vectors")
-        kernel, self.bias = (arrays[f"layers/dense/vars/{i}"] for i in range(2))
-        units = config["units"]
-        *kernels, rest = np.split(kernel, [units, 2 * units])
-        lstms = _read_lstms(arrays, "layers/fast_bidirectional")
+        self.vectors = LightTokenVectors(head)
+        self.bias, units = arrays["scores/bias"], config["units"]
+        *kernels, rest = np.split(arrays["scores/kernel"], [units, 2 * units])
+        lstms = _read_lstms(arrays, "encoder")
         self.lstms = [[*lstm, part] for lstm, part in zip(lstms, kernels)]
         self._bilstm = LiteBiLstm(self.lstms)
         self._at_output = Quantized(rest) if len(rest) else None
-        self._predicates = arrays.get("layers/embedding/vars/0")
+        self._predicates = arrays.get("encoder/predicate/embeddings")
         if config["crf"]:
             penalties = np.where(constraints(self.tags), 0, FORBIDDEN).astype("float32")
-            transitions, first, last = (arrays[f"crf/vars/{i}"] for i in range(3))
-            self.crf = Crf(transitions + penalties[:-1], first + penalties[-1], last)
+            self.crf = Crf(
+                arrays["crf/transitions"] + penalties[:-1],
+                arrays["crf/first"] + penalties[-1],
+                arrays["crf/last"],
+            )
 
     def scores(self, batch):
         x, at_output = self.vectors(batch)
@@ -196,11 +199,11 @@ class LightClassifier:
         config, arrays = head.config, head.arrays
         self.labels, self.multi_label = config["labels"], config["multi_label"]
         self.threshold = config["threshold"]
-        self._vectors = LightTokenVectors(head, "encoder/token_vectors")
-        self._encoder = LiteBiLstm(_read_lstms(arrays, "encoder/lstm"))
+        self._vectors = LightTokenVectors(head)
+        self._encoder = LiteBiLstm(_read_lstms(arrays, "encoder"))
         self._integrator = LiteBiLstm(_read_lstms(arrays, "integrator"))
-        self._attention = _read_dense(arrays, "attention/score")
-        self._maxout = _read_dense(arrays, "layers/maxout/dense")
+        self._attention = _read_dense(arrays, "attention")
+        self._maxout = _read_dense(arrays, "maxout")
         self._decision = _read_dense(arrays, "decision")
         self._units = config["units"]
 
@@ -231,13 +234,13 @@ def _pool(x, scores):
 
 def _read_lstms(arrays, prefix):
     return [
-        [arrays[f"{prefix}/{way}_layer/cell/vars/{i}"] for i in range(3)]
-        for way in ("forward", "backward")
+        [arrays[f"{prefix}/{direction}/{name}"] for name in _LSTM]
+        for direction in ("forward", "backward")
     ]
 
 
 def _read_dense(arrays, prefix):
-    return Quantized(arrays[f"{prefix}/vars/0"]), arrays[f"{prefix}/vars/1"]
+    return Quantized(arrays[f"{prefix}/kernel"]), arrays[f"{prefix}/bias"]
 
 
 def _dense(x, kernel, bias):

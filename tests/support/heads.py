@@ -53,10 +53,10 @@ def make_head(
     kind, language_model, folder, elmo_at="input", *, settings=None, **metadata
 ):
     """The folder of a head, below `folder`."""
-    path = save_task_model(kind, language_model, folder, elmo_at, **(settings or {}))
     head = Path(folder) / kind
-    save_head(path, str(language_model), head, **metadata)
+    model = task_model(kind, language_model, elmo_at, **(settings or {}))
+    save_head(model, str(language_model), head, **metadata)
     if kind == "srl":
-        path = save_task_model("predicates", language_model, folder)
-        save_head(path, str(language_model), head / "predicates")
+        model = task_model("predicates", language_model)
+        save_head(model, str(language_model), head / "predicates")
     return head
