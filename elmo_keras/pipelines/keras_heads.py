@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.pipelines.arithmetic import Crf
 from elmo_keras.pipelines.light_heads import Batch, TaggerHead
 from elmo_keras.tasks.batches import Batches, predictions
+from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.task_model import LabelModel, TaskModel
 
@@ -38,7 +38,7 @@ class KerasTagger(TaggerHead):
     def __init__(self, model: Tagger):
         self.tags, self._model = list(model.tags), model
         if model.crf is not None:
-            weights = model.crf.constrained_weights("float32")
+            weights = model.crf.weights_in("float32").only(model.crf.allowed)
             self.crf = Crf(*(np.asarray(weight) for weight in weights))
 
     def scores(self, batch):

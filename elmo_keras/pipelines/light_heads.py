@@ -11,17 +11,16 @@ import numpy as np
 from elmo_keras.lite.bilstm import LiteBiLstm
 from elmo_keras.lite.scalar_mix import normalize, weighted_sum
 from elmo_keras.pipelines.arithmetic import (
-    Crf,
     Quantized,
     soft_alignment,
     softmax,
 )
 from elmo_keras.pipelines.head_files import HeadFile
 from elmo_keras.pipelines.texts import Labelled, join
+from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.entities import constraints, entities, marks_spans
 
 _LSTM = "kernel", "recurrent_kernel", "bias"
-FORBIDDEN = -1e6  # which no score outweighs, as in `LinearChainCRF`
 
 
 class Batch:
@@ -173,12 +172,8 @@ class LightTagger(TaggerHead):
         self._at_output = Quantized(rest) if len(rest) else None
         self._predicates = arrays.get("encoder/predicate/embeddings")
         if config["crf"]:
-            penalties = np.where(constraints(self.tags), 0, FORBIDDEN).astype("float32")
-            self.crf = Crf(
-                arrays["crf/transitions"] + penalties[:-1],
-                arrays["crf/first"] + penalties[-1],
-                arrays["crf/last"],
-            )
+            weights = Crf(*(arrays[f"crf/{name}"] for name in Crf._fields))
+            self.crf = weights.only(constraints(self.tags))
 
     def scores(self, batch):
         x, at_output = self.vectors(batch)

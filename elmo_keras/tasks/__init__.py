@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.answering import QuestionAnswering as QuestionAnswering
     from elmo_keras.tasks.classifier import TextClassifier as TextClassifier
     from elmo_keras.tasks.coreference import CoreferenceModel as CoreferenceModel
-    from elmo_keras.tasks.crf import LinearChainCRF as LinearChainCRF
     from elmo_keras.tasks.entailment import ESIM as ESIM
     from elmo_keras.tasks.readers.word_vector_file import (
         read_lower_case_vectors as read_lower_case_vectors,
     )
+    from elmo_keras.tasks.tagger import LinearChainCRF as LinearChainCRF
     from elmo_keras.tasks.tagger import Tagger as Tagger
     from elmo_keras.tasks.token_vectors import TokenVectors as TokenVectors
 
@@ -21,7 +21,7 @@ _MODULES = {
     "CoreferenceModel": "tasks.coreference",
     "ESIM": "tasks.entailment",
     "LayerCache": "embed.layer_cache",
-    "LinearChainCRF": "tasks.crf",
+    "LinearChainCRF": "tasks.tagger",
     "QuestionAnswering": "tasks.answering",
     "Tagger": "tasks.tagger",
     "TextClassifier": "tasks.classifier",

@@ -1,148 +1,250 @@
-"""A linear-chain conditional random field over the tags of a sentence."""
+"""A linear-chain conditional random field, in NumPy and as a graph of TensorFlow."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import keras
 import numpy as np
-import tensorflow as tf
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+FORBIDDEN = -1e6  # which no score outweighs
 
 
-@keras.saving.register_keras_serializable("elmo_keras")
-class LinearChainCRF(keras.layers.Layer):
+class Crf(NamedTuple):
     """Scores whole tag sequences by their tags and the transitions between them.
 
         score(y) = a[y_1] + Σ_t x[t, y_t] + Σ_t A[y_{t−1}, y_t] + b[y_n]
         log p(y) = score(y) − log Σ_{y'} exp score(y')
 
     The sum over all sequences (forward algorithm) and the best sequence (Viterbi) are
-    exact. The mask is true at tokens and false at padding, which follows them. A
-    sentence without tokens has one tag sequence, the empty one, with score 0.
+    exact. `decode` is for arrays and flat sentences; the other methods for tensors and
+    padded ones, scores `(batch, time, tags)` with a mask `(batch, time)` that is true at
+    tokens and false at padding, which follows them. A sentence without tokens has one tag
+    sequence, the empty one, with score 0.
 
-    Args:
-        n_tags: number of tags.
-        allowed: which tag may follow which, for the best sequence only: bool
-            `(n_tags + 1, n_tags)`, the last row for the first token and a tag in each;
-            None allows all. See `constraints`.
+    Attributes:
+        transitions: A, `(tags, tags)`.
+        first: a, `(tags,)`.
+        last: b, `(tags,)`.
 
-    Call arguments:
-        scores: float tensor `(batch, time, n_tags)`, the x above.
-        mask: bool `(batch, time)`.
-
-    Output: int32 `(batch, time)`, the best tags, −1 at padding.
-
-    >>> crf = LinearChainCRF(n_tags=3)
-    >>> crf(keras.ops.ones((2, 5, 3)), mask=keras.ops.ones((2, 5), bool)).shape
-    TensorShape([2, 5])
-
-    Reference: Lafferty et al. 2001; Collobert et al. 2011, section 3.3.2.
+    Reference: Lafferty et al. 2001; Collobert et al. 2011, section 3.3.2; Rabiner 1989,
+    section III.
     """
 
-    def __init__(
-        self, n_tags: int, allowed: Sequence[Sequence[bool]] | None = None, **kwargs
-    ):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        self.n_tags = n_tags
-        self.allowed = allowed
-        shape = n_tags + 1, n_tags
-        table = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
-        if table.shape != shape or not table.any(axis=1).all():
-            raise ValueError(
-                f"`allowed` should have the shape {shape} and a tag in each row. "
-                f"Received: {table.astype(int).tolist()}"
-            )
-        self._penalties = np.where(table, 0.0, -1e6)  # which no score outweighs
+    transitions: Any
+    first: Any
+    last: Any
 
-    def build(self, input_shape=None):
-        n = self.n_tags
-        self.transitions = self.add_weight((n, n), "zeros", name="transitions")
-        self.first = self.add_weight((n,), "zeros", name="first")
-        self.last = self.add_weight((n,), "zeros", name="last")
+    def only(self, allowed: Sequence[Sequence[bool]] | None) -> "Crf":
+        """The same, but very low where `allowed` of `LinearChainCRF` forbids a tag."""
+        if allowed is None:
+            return self
+        penalties = np.where(allowed, 0, FORBIDDEN).astype(np.float32)
+        return Crf(
+            self.transitions + penalties[:-1], self.first + penalties[-1], self.last
+        )
 
-    def get_config(self):
-        return super().get_config() | {"n_tags": self.n_tags, "allowed": self.allowed}
+    def decode(
+        self, scores: np.ndarray, lengths: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The best tags of flat sentences `(tokens, tags)`, and how likely they are.
 
-    def call(self, scores, mask):
-        scores, *_ = self._tensors(scores)
-        transitions, first, last = self.constrained_weights(scores.dtype)
-        time = tf.shape(scores)[1]
-        scores, mask = _transpose(scores, mask)
+        Returns int `(tokens,)`, and the probabilities of each tag alone and after the tag
+        of the token before, with α and β as in `tag_log_probabilities`. A sentence has the
+        same results alone and in any batch, to the last bit.
+        """
+        order, bounds = _by_step(lengths)
+        scores = np.ascontiguousarray(scores[order].T)
+        likelihoods = np.exp(scores - scores.max(axis=0))
+        transitions = np.exp(self.transitions)
+        onto, pairs = transitions.T.copy(), self.transitions[:, :, None]
+        ends, alphas, betas, afters = (np.empty_like(scores) for _ in range(4))
+        # The best path and α up to a tag at each token. Divided by their maximum, as a
+        # sum's rounding would depend on the number of sentences.
+        end, alpha = self.first[:, None], np.exp(self.first)[:, None]
+        for step, (begin, stop) in enumerate(bounds):
+            if step:
+                n = stop - begin
+                end = (end[:, None, :n] + pairs).max(axis=0)
+                alpha = (alpha[:, None, :n] * transitions[:, :, None]).sum(axis=0)
+            ends[:, begin:stop] = end = end + scores[:, begin:stop]
+            alpha = alpha * likelihoods[:, begin:stop]
+            alphas[:, begin:stop] = alpha = alpha / alpha.max(axis=0)
+        ids = np.zeros(len(order), np.int64)
+        n_sentences = np.count_nonzero(lengths)
+        tags = np.zeros(n_sentences, np.int64)
+        beta = np.repeat(np.exp(self.last)[:, None], n_sentences, axis=1)
+        n_started = 0
+        for step, (begin, stop) in reversed([*enumerate(bounds)]):
+            n = stop - begin
+            # Sentences whose last token this is.
+            last = ends[:, begin + n_started : stop] + self.last[:, None]
+            tags[n_started:n], n_started = last.argmax(axis=0), n
+            ids[begin:stop], betas[:, begin:stop] = tags[:n], beta[:, :n]
+            if step:
+                onwards = beta[:, :n] * likelihoods[:, begin:stop]
+                first = bounds[step - 1][0]
+                paths = ends[:, first : first + n] + self.transitions[:, tags[:n]]
+                tags[:n] = before = paths.argmax(axis=0)
+                afters[:, begin:stop] = onto[:, before] * onwards
+                new = (onto[:, :, None] * onwards[:, None]).sum(axis=0)
+                beta[:, :n] = new / new.max(axis=0)
+        alone = _share(alphas * betas, ids)
+        afters[:, : len(tags)] = 1
+        after = _share(afters, ids)
+        after[: len(tags)] = 1  # nothing is before the first tokens
+        inverse = np.argsort(order)
+        return ids[inverse], alone[inverse], after[inverse]
 
-        def step(states, token):
-            x, is_real = token
-            paths = states[0][:, :, None] + transitions
-            best = tf.where(is_real, tf.reduce_max(paths, axis=1) + x, states[0])
-            return best, tf.argmax(paths, axis=1, output_type=tf.int32)
+    def best_tags(self, scores: "tf.Tensor", mask: "tf.Tensor") -> "tf.Tensor":
+        """The best tags: int32 `(batch, time)`, −1 at padding."""
+        import tensorflow as tf
 
-        start = first + scores[0]
-        tokens = scores[1:], mask[1:]
-        bests, pointers = tf.scan(step, tokens, (start, tf.zeros_like(start, tf.int32)))
-        tag = tf.argmax(bests[-1] + last, axis=1, output_type=tf.int32)
+        time, onto = tf.shape(scores)[1], tf.transpose(self.transitions)
+        scores, mask = _by_time(scores, mask)
+        ends = self._forward(scores, mask, tf.reduce_max)
+        tag = tf.argmax(ends[-1] + self.last, axis=1, output_type=tf.int32)
 
         def back(tag, token):
-            before, is_real = token
-            return tf.where(is_real[:, 0], tf.gather(before, tag, batch_dims=1), tag)
+            end, is_real = token
+            before = tf.argmax(end + tf.gather(onto, tag), 1, output_type=tf.int32)
+            return tf.where(is_real[:, 0], before, tag)
 
-        tags = tf.scan(back, (pointers, mask[1:]), tag, reverse=True)
+        tags = tf.scan(back, (ends[:-1], mask[1:]), tag, reverse=True)
         return tf.transpose(tf.where(mask[:-1, :, 0], tags, -1)[:time])
 
-    def constrained_weights(self, dtype) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """A, a and b, very low where `allowed` forbids a tag."""
-        weights = self.transitions, self.first, self.last
-        transitions, first, last = (_tensor(w, dtype) for w in weights)
-        penalties = tf.constant(self._penalties, dtype)
-        return transitions + penalties[:-1], first + penalties[-1], last
-
-    def log_likelihood(self, scores, tags, mask):
+    def log_likelihood(
+        self, scores: "tf.Tensor", tags: "tf.Tensor", mask: "tf.Tensor"
+    ) -> "tf.Tensor":
         """log p of tag sequences `(batch, time)`, any values at padding: `(batch,)`, 0 if empty."""
-        return self.score(scores, tags, mask) - self.log_partition(scores, mask)
+        import tensorflow as tf
 
-    def log_partition(self, scores, mask):
-        """log Σ exp score over all tag sequences: `(batch,)`."""
-        scores, transitions, first, last = self._tensors(scores)
-        scores, mask = _transpose(scores, mask)
-
-        def step(total, token):
-            x, is_real = token
-            paths = total[:, :, None] + transitions
-            return tf.where(is_real, tf.reduce_logsumexp(paths, axis=1) + x, total)
-
-        totals = tf.scan(step, (scores[1:], mask[1:]), first + scores[0])
-        total = tf.reduce_logsumexp(totals[-1] + last, axis=1)
-        return tf.where(mask[0, :, 0], total, tf.zeros_like(total))
-
-    def score(self, scores, tags, mask):
-        scores, transitions, first, last = self._tensors(scores)
         real = tf.cast(mask, scores.dtype)
         tags = tf.where(mask, tf.cast(tags, tf.int32), 0)
         of_tags = tf.gather(scores, tags, axis=2, batch_dims=2)
         pairs = tf.stack([tags[:, :-1], tags[:, 1:]], axis=-1)
-        between = tf.gather_nd(transitions, pairs) * real[:, 1:]
+        between = tf.gather_nd(self.transitions, pairs) * real[:, 1:]
         ends = real - tf.pad(real[:, 1:], [[0, 0], [0, 1]])  # 1 at the last token
         begins = real * tf.one_hot(0, tf.shape(real)[1], dtype=real.dtype)
         of_tags *= real
-        of_tags += tf.gather(first, tags) * begins + tf.gather(last, tags) * ends
-        return tf.reduce_sum(of_tags, axis=1) + tf.reduce_sum(between, axis=1)
+        of_tags += tf.gather(self.first, tags) * begins
+        of_tags += tf.gather(self.last, tags) * ends
+        score = tf.reduce_sum(of_tags, axis=1) + tf.reduce_sum(between, axis=1)
+        return score - self.log_partition(scores, mask)
 
-    def _tensors(self, scores):
-        """Scores and weights, at least in float32: sums over a sentence need it."""
-        scores = tf.convert_to_tensor(scores)
-        if scores.dtype.size < 4:
-            scores = tf.cast(scores, tf.float32)
-        weights = self.transitions, self.first, self.last
-        return scores, *(_tensor(w, scores.dtype) for w in weights)
+    def log_partition(self, scores: "tf.Tensor", mask: "tf.Tensor") -> "tf.Tensor":
+        """log Σ exp score over all tag sequences: `(batch,)`."""
+        import tensorflow as tf
+
+        scores, mask = _by_time(scores, mask)
+        totals = self._forward(scores, mask, tf.reduce_logsumexp)
+        total = tf.reduce_logsumexp(totals[-1] + self.last, axis=1)
+        return tf.where(mask[0, :, 0], total, tf.zeros_like(total))
+
+    def _forward(self, scores, mask, reduce):
+        """All paths up to each tag, reduced to one number: `(time, batch, tags)`."""
+        import tensorflow as tf
+
+        def step(total, token):
+            x, is_real = token
+            paths = total[:, :, None] + self.transitions
+            return tf.where(is_real, reduce(paths, axis=1) + x, total)
+
+        start = self.first + scores[0]
+        totals = tf.scan(step, (scores[1:], mask[1:]), start)
+        return tf.concat([start[None], totals], axis=0)
+
+    def log_marginals(
+        self, scores: "tf.Tensor", mask: "tf.Tensor"
+    ) -> "tuple[tf.Tensor, tf.Tensor]":
+        """The probability of each tag, and the scores of all that follows each tag.
+
+            α_t(k) = x_t(k) + log Σ_j exp(α_{t−1}(j) + A[j, k]),   α_1 = x_1 + a
+            β_t(j) = log Σ_k exp(A[j, k] + x_{t+1}(k) + β_{t+1}(k)),   β_n = b
+            p(y_t = k) = softmax_k(α_t(k) + β_t(k))
+
+        α and β are kept up to a constant of each token, so that long sentences lose no
+        precision. Returns log p and β, `(batch, time, tags)`, arbitrary but finite at
+        padding; time is at least 1.
+        """
+        import tensorflow as tf
+
+        x, real = _by_time(scores, mask)
+        time = tf.shape(scores)[1]
+
+        def normalize(state):
+            return state - tf.reduce_logsumexp(state, axis=1, keepdims=True)
+
+        def forward(state, x):
+            paths = state[:, :, None] + self.transitions
+            return normalize(x + tf.reduce_logsumexp(paths, axis=1))
+
+        def backward(state, token):
+            x, is_real = token
+            onwards = self.transitions + (x + state)[:, None, :]
+            state = tf.where(is_real, tf.reduce_logsumexp(onwards, 2), self.last)
+            return normalize(state)
+
+        start = x[0] + self.first
+        alphas = tf.concat([start[None], tf.scan(forward, x[1:], start)], axis=0)
+        end = tf.broadcast_to(self.last, tf.shape(start))
+        betas = tf.scan(backward, (x[1:], real[1:]), end, reverse=True)[:time]
+        both = tf.nn.log_softmax(alphas[:time] + betas, axis=2)
+        return tf.transpose(both, [1, 0, 2]), tf.transpose(betas, [1, 0, 2])
 
 
-def _transpose(scores, mask):
+def tag_log_probabilities(
+    scores: "tf.Tensor", ids: "tf.Tensor", crf: Crf | None
+) -> "tuple[tf.Tensor, tf.Tensor]":
+    """Logarithms of the probabilities of tags, int32 `(batch, time)`, −1 at padding.
+
+    Of each tag alone, and after the tag of the token before it; 0 at padding.
+    """
+    import tensorflow as tf
+
+    def of_tags(values):
+        return tf.where(mask, tf.gather(values, tags, axis=2, batch_dims=2), 0.0)
+
+    mask, tags = ids >= 0, tf.maximum(ids, 0)
+    if crf is None:
+        alone = of_tags(tf.nn.log_softmax(scores, axis=2))
+        return alone, alone
+    alone, onwards = crf.log_marginals(scores, mask)
+    before = tf.pad(tags[:, :-1], [[0, 0], [1, 0]])
+    after = scores + onwards + tf.gather(crf.transitions, before)
+    return of_tags(alone), of_tags(tf.nn.log_softmax(after, axis=2))
+
+
+def _by_time(scores, mask):
     """Scores `(time, batch, tags)`, and the mask `(time, batch, 1)`, with some padding.
 
     There are at least two positions, as `tf.scan` needs a step, and one after each token.
     """
+    import tensorflow as tf
+
     padding = tf.stack([0, tf.maximum(1, 2 - tf.shape(scores)[1])])
     scores = tf.pad(scores, tf.stack([[0, 0], padding, [0, 0]]))
     mask = tf.pad(mask, tf.stack([[0, 0], padding]))
     return tf.transpose(scores, [1, 0, 2]), tf.transpose(mask)[:, :, None]
 
 
-def _tensor(variable, dtype):
-    return tf.cast(tf.convert_to_tensor(variable), dtype)
+def _by_step(lengths):
+    """The tokens of flat sentences by their step, those of the longest sentences first.
+
+    And where each step begins and ends among them.
+    """
+    longest = np.argsort(-lengths, kind="stable")
+    starts, counts = (np.cumsum(lengths) - lengths)[longest], lengths[longest]
+    steps = [
+        starts[: np.count_nonzero(counts > step)] + step
+        for step in range(counts.max(initial=0))
+    ]
+    stops = np.cumsum([len(step) for step in steps], dtype=int).tolist()
+    return np.concatenate(steps), [*zip([0, *stops], stops)]
+
+
+def _share(x, ids):
+    """Of each column, the part that one row has in the sum."""
+    x = np.ascontiguousarray(x.T)
+    return x[np.arange(len(ids)), ids] / x.sum(axis=1)

@@ -2,6 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 OUTSIDE = "O"
 BEGIN, INSIDE = "BSU", "IELM"
@@ -32,6 +36,73 @@ def entities(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 def _has_ended(previous, tag):
     return previous[0] in END or tag[0] not in INSIDE or previous[2:] != tag[2:]
+
+
+class TagSpans(NamedTuple):
+    """Spans of each sentence: column i holds span i, in the order of the tokens."""
+
+    begins: "tf.Tensor"  # int32 (batch, time), the first token; −1 for no span
+    ends: "tf.Tensor"  # int32 (batch, time), the token after the last one, or −1
+    types: "tf.Tensor"  # strings (batch, time), "" for no span
+    count: "tf.Tensor"  # int32 (batch,), the number of spans
+
+
+def tag_spans(ids: "tf.Tensor", tags: Sequence[str]) -> TagSpans:
+    """As `entities`, by a graph: of int32 tags `(batch, time)`, −1 at padding."""
+    import tensorflow as tf
+
+    def before_and_after(values):
+        """The values of the tag before each boundary, and of the one after it."""
+        of_tags = tf.gather(tf.constant(values), padded)
+        return of_tags[:, :-1], of_tags[:, 1:]
+
+    def columns(marked):
+        """The positions that are marked in each row, then −1: `(batch, time)`."""
+        indices = tf.cast(tf.where(marked), tf.int32)  # (marked, 2), row by row
+        order = tf.cumsum(tf.cast(marked, tf.int32), axis=1, exclusive=True)
+        targets = tf.stack([indices[:, 0], tf.gather_nd(order, indices)], axis=1)
+        nowhere = tf.fill(tf.shape(marked), -1)
+        return tf.tensor_scatter_nd_update(nowhere, targets, indices[:, 1])
+
+    names = [*tags, OUTSIDE]  # the last one for padding
+    types = [name[2:] for name in names]
+    distinct = sorted(set(types))
+    padded = tf.pad(ids, [[0, 0], [1, 1]], constant_values=-1)
+    padded = tf.where(padded < 0, len(tags), padded)
+    was_open, is_open = before_and_after([name != OUTSIDE for name in names])
+    ended, _ = before_and_after([name[0] in END for name in names])
+    _, continues = before_and_after([name[0] in INSIDE for name in names])
+    type_before, type_after = before_and_after([distinct.index(t) for t in types])
+    ends_here = ended | ~continues | (type_before != type_after)
+    begins = columns((is_open & (~was_open | ends_here))[:, :-1])
+    ends = columns((was_open & ends_here)[:, 1:])
+    first = tf.gather(ids, tf.maximum(begins, 0), batch_dims=1)
+    type_names = tf.gather(tf.constant(types), tf.maximum(first, 0))
+    is_span = begins >= 0
+    return TagSpans(
+        begins,
+        tf.where(is_span, ends + 1, -1),
+        tf.where(is_span, type_names, ""),
+        tf.reduce_sum(tf.cast(is_span, tf.int32), axis=1),
+    )
+
+
+def span_probabilities(
+    spans: TagSpans, alone: "tf.Tensor", after: "tf.Tensor"
+) -> "tf.Tensor":
+    """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none.
+
+    From the logarithms of the probabilities of tags, see `crf.tag_log_probabilities`.
+    """
+    import tensorflow as tf
+
+    first = tf.maximum(spans.begins, 0)
+    last = tf.maximum(spans.ends - 1, 0)
+    sums = tf.cumsum(after, axis=1)
+    total = tf.gather(alone, first, batch_dims=1)
+    total += tf.gather(sums, last, batch_dims=1)
+    total -= tf.gather(sums, first, batch_dims=1)
+    return tf.where(spans.begins >= 0, tf.exp(tf.minimum(total, 0.0)), 0.0)
 
 
 def to_bio(tags: Sequence[str]) -> list[str]:

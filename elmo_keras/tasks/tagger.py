@@ -8,17 +8,84 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_names
 from elmo_keras.tasks.batches import Batches, predictions
-from elmo_keras.tasks.crf import LinearChainCRF
+from elmo_keras.tasks.crf import Crf, tag_log_probabilities
 from elmo_keras.tasks.encoder import FastBidirectional
-from elmo_keras.tasks.entities import constraints, marks_spans
-from elmo_keras.tasks.tag_spans import (
+from elmo_keras.tasks.entities import (
+    constraints,
+    marks_spans,
     span_probabilities,
-    tag_probabilities,
     tag_spans,
 )
 from elmo_keras.tasks.task_model import TaskModel
 from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 from elmo_keras.text.tokens import token_mask
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class LinearChainCRF(keras.layers.Layer):
+    """The trained weights of a `Crf`, and the best tags.
+
+    Args:
+        n_tags: number of tags.
+        allowed: which tag may follow which, for the best sequence only: bool
+            `(n_tags + 1, n_tags)`, the last row for the first token and a tag in each;
+            None allows all. See `constraints`.
+
+    Call arguments:
+        scores: float tensor `(batch, time, n_tags)`.
+        mask: bool `(batch, time)`, true at tokens and false at padding, which follows them.
+
+    Output: int32 `(batch, time)`, the best tags, −1 at padding.
+
+    >>> crf = LinearChainCRF(n_tags=3)
+    >>> crf(keras.ops.ones((2, 5, 3)), mask=keras.ops.ones((2, 5), bool)).shape
+    TensorShape([2, 5])
+
+    Reference: Lafferty et al. 2001; Collobert et al. 2011, section 3.3.2.
+    """
+
+    def __init__(
+        self, n_tags: int, allowed: Sequence[Sequence[bool]] | None = None, **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.n_tags = n_tags
+        self.allowed = allowed
+        shape = n_tags + 1, n_tags
+        table = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
+        if table.shape != shape or not table.any(axis=1).all():
+            raise ValueError(
+                f"`allowed` should have the shape {shape} and a tag in each row. "
+                f"Received: {table.astype(int).tolist()}"
+            )
+
+    def build(self, input_shape=None):
+        n = self.n_tags
+        self.transitions = self.add_weight((n, n), "zeros", name="transitions")
+        self.first = self.add_weight((n,), "zeros", name="first")
+        self.last = self.add_weight((n,), "zeros", name="last")
+
+    def call(self, scores, mask):
+        scores = _at_least_float32(scores)
+        return self.weights_in(scores.dtype).only(self.allowed).best_tags(scores, mask)
+
+    def log_likelihood(self, scores, tags, mask) -> tf.Tensor:
+        """log p of tag sequences `(batch, time)`, any values at padding: `(batch,)`, 0 if empty."""
+        scores = _at_least_float32(scores)
+        return self.weights_in(scores.dtype).log_likelihood(scores, tags, mask)
+
+    def weights_in(self, dtype: tf.DType | str) -> Crf:
+        weights = self.transitions, self.first, self.last
+        return Crf(*(tf.cast(tf.convert_to_tensor(w), dtype) for w in weights))
+
+    def get_config(self):
+        return super().get_config() | {"n_tags": self.n_tags, "allowed": self.allowed}
+
+
+def _at_least_float32(scores):
+    """Sums over a sentence need it."""
+    scores = tf.convert_to_tensor(scores)
+    return tf.cast(scores, tf.float32) if scores.dtype.size < 4 else scores
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -124,7 +191,8 @@ class Tagger(TaskModel):
         """
         outputs = self(inputs, training=False)
         ids = self.decode(inputs, outputs)
-        alone, after = tag_probabilities(outputs, ids, self.crf)
+        crf = self.crf and self.crf.weights_in("float32").only(self.crf.allowed)
+        alone, after = tag_log_probabilities(tf.cast(outputs, "float32"), ids, crf)
         names = tf.gather(tf.constant(self.tags), tf.maximum(ids, 0))
         answers = {
             "tags": tf.where(ids >= 0, names, ""),

@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 
 from elmo_keras import Embedder
-from elmo_keras.pipelines.arithmetic import Crf, Quantized
+from elmo_keras.pipelines.arithmetic import Quantized
 from elmo_keras.pipelines.head_files import read_head
 from elmo_keras.pipelines.keras_heads import KerasClassifier, KerasTagger
 from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
-from elmo_keras.tasks.crf import LinearChainCRF
-from elmo_keras.tasks.entities import constraints
-from elmo_keras.tasks.tag_spans import tag_probabilities
 from elmo_keras.text.tokens import padded_tokens
-from tests.support.heads import SPANS, make_head, task_model
+from tests.support.heads import make_head, task_model
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], "money in The bank".split()]
 slow = pytest.mark.slow
@@ -115,23 +112,3 @@ def test_products_are_exact_in_any_order(n):
     np.testing.assert_array_equal(quantized(x[3:4])[0], y[3])
     np.testing.assert_allclose(y, x @ weights, atol=0.02 * np.abs(x @ weights).max())
     assert not quantized(np.zeros((1, n), np.float32)).any()
-
-
-def test_the_crf_has_the_best_tags_and_probabilities_of_the_layer():
-    rng = np.random.default_rng(0)
-    n, lengths = len(SPANS), np.array([4, 1, 6])
-    layer = LinearChainCRF(n, constraints(SPANS))
-    layer.build()
-    layer.set_weights([rng.normal(size=w.shape) for w in layer.weights])
-    scores = rng.normal(size=(3, 6, n)).astype("float32")
-    mask = np.arange(6) < lengths[:, None]
-    ids = layer(scores, mask)
-    alone, after = tag_probabilities(scores, ids, layer)
-    weights = [w.numpy() for w in layer.constrained_weights("float32")]
-    actual = Crf(*weights).decode(scores[mask], lengths)
-    np.testing.assert_array_equal(actual[0], ids.numpy()[mask])
-    np.testing.assert_allclose(actual[1], np.exp(alone.numpy()[mask]), atol=1e-5)
-    is_first = np.cumsum(lengths) - lengths
-    expected = np.exp(after.numpy()[mask])
-    expected[is_first] = 1  # the first tag follows none
-    np.testing.assert_allclose(actual[2], expected, atol=1e-5)

@@ -12,11 +12,11 @@ from elmo_keras.tasks.entities import (
     entities,
     marks_spans,
     span_scores,
+    tag_spans,
     to_bio,
 )
 from elmo_keras.tasks.tag.tagged_text import read_roles
 from elmo_keras.tasks.tag.task import Tagging
-from elmo_keras.tasks.tag_spans import tag_spans
 from elmo_keras.tasks.tagger import Tagger
 from tests.support.task_models import (
     built,
@@ -219,12 +219,6 @@ def test_spans_are_the_entities_of_any_tags(tags):
         assert [*zip(found[0][:n], found[1][:n], names)] == expected
         assert set(found[0][n:]) | set(found[1][n:]) <= {-1}
         assert set(found[2][n:]) <= {b""}
-
-
-def test_no_column_and_no_row_give_no_span():
-    for shape in ((2, 0), (0, 0), (0, 3)):
-        spans = tag_spans(tf.zeros(shape, tf.int32), ["B-A", "O"])
-        assert spans.begins.shape == shape and not np.any(spans.count)
 
 
 def test_parts_of_speech_mark_no_spans():
