@@ -1,16 +1,16 @@
 """HDF5 files: read by pyfive within bounds, and written whole.
 
-pyfive reads the structures, of which each object has a limit. Values are read here: those
-in one piece stay mapped into memory, and a chunk inflates to its size and no further.
+pyfive reads the structures, a limited number of bytes. Values are read here: those in one
+piece stay mapped into memory, and a chunk inflates to its size and no further.
 """
 
 import contextlib
 import hashlib
 import io
+import itertools
 import math
 import mmap
 import os
-import struct
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -19,24 +19,17 @@ from typing import Any
 
 import h5py
 import numpy as np
-from pyfive.btree import BTreeV1RawDataChunks
-from pyfive.dataobjects import DataObjects
-from pyfive.misc_low_level import GlobalHeap, SuperBlock
-from pyfive.p5t import P5EnumType, P5FloatType, P5IntegerType, P5VlenStringType
+import pyfive
 
 from elmo_keras.formats.packed import join_scales
 
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_DATATYPE, _EXTERNAL = 3, 7  # types of messages in the header of an object
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
 _DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3  # filters
-_EXPONENT_BIAS = {2: 15, 4: 127, 8: 1023}  # of IEEE floats; bfloat16 has 127
-_MAX_OBJECTS, _MAX_DEPTH = 10_000, 32
-_MAX_STRUCTURE, _MAX_STRUCTURES = 2**20, 2**25  # bytes of an object, of all objects
-_LEAST_READ = 64  # bytes that a shorter read counts as, so that many of them end, too
+_MAX_STRUCTURES = 2**23  # bytes, on top of a quarter of the file
+_LEAST_READ = 256  # bytes that a shorter read counts as, so that many of them end, too
 _FREE_CHUNK = 2**24  # bytes that a chunk may have; above, twice those of its array
 _REWRITE = (
-    """Write the file again: python -c "import h5py; """
+    """If h5py reads it, write it again: python -c "import h5py; """
     "old, new = h5py.File('OLD'), h5py.File('NEW', 'w'); old.visititems(lambda n, x: "
     """new.__setitem__(n, x[()]) if isinstance(x, h5py.Dataset) else None)\""""
 )
@@ -45,37 +38,49 @@ _REWRITE = (
 def open_hdf5(source: str | Path | bytes, name: str = "") -> "Hdf5File":
     """The datasets of a file that nobody vouches for, or of its content with a name."""
     name = name or str(source)
-    try:
+    if not isinstance(source, bytes) and not Path(source).exists():
+        raise FileNotFoundError(f"There is no file {name}.")
+    with _naming_damage(f"{name} should be an HDF5 file."):
         return Hdf5File(source)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {name}.") from None
+
+
+@contextlib.contextmanager
+def _naming_damage(message):
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of pyfive
+            yield
     except Exception as error:  # pyfive raises all kinds where structures are damaged
-        reason = _reason(error)
-        raise ValueError(f"{name} should be an HDF5 file. {reason}") from error
+        if getattr(error, "errno", None) is not None:  # of the disk, not of the content
+            raise
+        reason = " ".join(str(error).split())[:500]
+        if not isinstance(error, ValueError):
+            reason = (
+                f"A structure in it is damaged, or of a rare kind. {reason} {_REWRITE}"
+            )
+        raise ValueError(f"{message} {reason}") from error
 
 
 class Hdf5File:
-    """The datasets and the texts of an HDF5 file.
-
-    It refuses what refers to other files: external storage, virtual datasets, soft and
-    external links.
-    """
+    """The datasets and the texts of an HDF5 file; links to others aren't followed."""
 
     def __init__(self, source: str | Path | bytes):
         content = source if isinstance(source, bytes) else _map(source)
-        self._data = _without_user_block(memoryview(content))
-        structures = _Structures(self._data)
-        structures.start_object()
-        root = SuperBlock(structures, 0).offset_to_dataobjects
-        self._root = DataObjects(structures, root)
-        datasets = _datasets(self._data, structures, self._root, {root})
+        stream: Any = _Structures(memoryview(content))
+        self._file = pyfive.File(stream)
+        data = stream.data[self._file.userblock_size :]
+        datasets: dict[str, Dataset] = {}
+
+        def collect(name, item):
+            if isinstance(item, pyfive.Dataset):
+                datasets[name] = Dataset(data, name, item)
+
+        self._file.visititems(collect, noindex=True)
         self.datasets = join_scales(datasets)
 
     def text_attribute(self, name: str) -> str | None:
         """The attribute of a name; None if there is none that is a text."""
-        with _naming_damage(f"The attribute `{name}`"):
-            with warnings.catch_warnings(action="ignore"):
-                value = self._root.get_attributes().get(name)
+        with _naming_damage(f"The attribute `{name}` is damaged."):
+            value = self._file.attrs.get(name)
             return value.decode() if isinstance(value, bytes) else None
 
 
@@ -85,178 +90,93 @@ def _map(path):
         return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
 
 
-def _reason(error):
-    text = " ".join(str(error).split())[:500]
-    return text or "A structure in it is damaged, or a link to another file."
-
-
-@contextlib.contextmanager
-def _naming_damage(name):
-    try:
-        yield
-    except Exception as error:  # see `open_hdf5`
-        raise ValueError(f"{name} is damaged. {_reason(error)}") from error
-
-
-def _without_user_block(data):
-    start = 0
-    while data[start : start + 8] != _SIGNATURE:
-        start = start * 2 or 512
-        if start + 8 > len(data):
-            raise ValueError("It has no HDF5 signature.")
-    version = data[start + 8]
-    (end,) = struct.unpack_from("<Q", data, start + (40 if version == 0 else 28))
-    if end > len(data):
-        raise ValueError("It ends too early.")
-    return data[start:]
-
-
 class _Structures:
     """The bytes of a file as a stream for pyfive, which reads a limited number of them."""
 
-    def __init__(self, data: memoryview, limit: int = _MAX_STRUCTURES):
-        self._data, self._position = data, 0
-        self._left_of_object = self._left = limit
+    closed = False
 
-    def start_object(self) -> None:
-        self._left_of_object = _MAX_STRUCTURE
+    def __init__(self, data: memoryview):
+        self.data, self._position = data, 0
+        self._left = _MAX_STRUCTURES + len(data) // 4
 
-    def seek(self, position: int) -> None:
-        self._position = position
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = (0, self._position, len(self.data))[whence]
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
 
     def read(self, size: int) -> bytes:
-        part = self._data[self._position : self._position + size]
+        part = self.data[self._position : self._position + size]
         self._position += len(part)
         self._left -= max(_LEAST_READ, len(part))
-        self._left_of_object -= max(_LEAST_READ, len(part))
-        if min(self._left, self._left_of_object) < 0:
+        if self._left < 0:
             raise ValueError("It has too much in its structures, which weights don't.")
         return bytes(part)
 
 
-def _datasets(data, structures, root, seen) -> dict[str, "Dataset"]:
-    datasets, groups = {}, [("", root)]
-    while groups:
-        path, group = groups.pop()
-        structures.start_object()
-        for name, address in group.get_links().items():
-            name = f"{path}{name}"
-            if isinstance(address, str):
-                raise ValueError(
-                    f"`{name}` is a soft link. All data should be in the file itself."
-                )
-            if address in seen or len(seen) == _MAX_OBJECTS:
-                raise ValueError("It holds an object twice, or too many.")
-            if path.count("/") > _MAX_DEPTH:
-                raise ValueError("It has too many groups within each other.")
-            seen.add(address)
-            structures.start_object()
-            header = DataObjects(structures, address)
-            if header.is_dataset:
-                datasets[name] = Dataset(data, name, header)
-            else:
-                groups.append((f"{name}/", header))
-    return datasets
-
-
 class Dataset:
-    """An array of a file, of which only the header has been read; `shape` may be None."""
+    """An array of a file, of which only the header has been read."""
 
-    def __init__(self, data: memoryview, name: str, header: Any):  # `DataObjects`
-        self.name, self.shape = name, header.shape
-        self._data, self._header = data, header
-        # Where the version of the layout lies in the header, its class, and the rest.
-        self._start, self._layout, self._place = header.get_id_storage_params()
-        if header.find_msg_type(_EXTERNAL) or self._layout > _CHUNKED:
-            raise ValueError(
-                f"The values of `{name}` are in other files (external storage or a "
-                "virtual dataset). All data should be in the file itself."
-            )
+    def __init__(self, data: memoryview, name: str, dataset: Any):  # of pyfive
+        self.name, self.shape = name, dataset.shape
+        self._data, self._dataset = data, dataset
 
     def __getitem__(self, index) -> np.ndarray:
         """The values; read-only, and not copied where that is possible."""
-        with _naming_damage(f"`{self.name}`"):
-            if self.shape is None:
-                raise ValueError("It should hold numbers. Found: no value")
-            dtype = self._dtype()
+        with _naming_damage(f"`{self.name}` is damaged."):
+            dtype = np.dtype(self._dataset.dtype.str)
+            if dtype.kind not in "biuf":
+                raise ValueError(
+                    f"It should hold numbers. Found: {self._dataset.dtype}"
+                )
             n_bytes = math.prod(self.shape) * dtype.itemsize
+            layout = self._dataset.id.layout_class
             if n_bytes == 0:
                 return np.zeros(self.shape, dtype)[index]
-            if self._layout == _CHUNKED:
-                return self._read_chunks(self.shape, dtype)[index]
-            content = self._read(n_bytes)
+            if layout == _CHUNKED:
+                return self._read_chunks(dtype)[index]
+            if layout == _COMPACT:
+                return self._dataset[index]
+            start = self._dataset.id.data_offset if layout == _CONTIGUOUS else 0
+            content = self._data[start : start + n_bytes]
+            if layout != _CONTIGUOUS or len(content) < n_bytes:
+                raise ValueError(
+                    "It was never written, or its values are in another file, or the "
+                    "file ends too early."
+                )
             return np.frombuffer(content, dtype).reshape(self.shape)[index]
-
-    def _dtype(self):
-        stored = self._header.ptype
-        if not isinstance(stored, P5IntegerType | P5FloatType | P5EnumType):
-            raise ValueError(f"It should hold numbers. Found: {stored.dtype}")
-        dtype = np.dtype(stored.dtype.str)
-        start = self._header.find_msg_type(_DATATYPE)[0]["offset_to_message"]
-        (bias,) = struct.unpack_from("<I", self._header.msg_data, start + 16)
-        if dtype.kind == "f" and bias != _EXPONENT_BIAS.get(dtype.itemsize):
-            raise ValueError("It should hold numbers. Found: floats not of IEEE 754")
-        return dtype
 
     def text(self) -> str:
         """The value of a dataset that holds one string of variable length."""
-        with _naming_damage(f"`{self.name}`"):
-            if not isinstance(self._header.ptype, P5VlenStringType) or self.shape != ():
-                raise ValueError("It should hold one string.")
-            size, heap, index = struct.unpack("<IQI", self._read(16))
-            structures = _Structures(self._data, len(self._data) + _MAX_STRUCTURE)
-            return GlobalHeap(structures, heap).objects[index][:size].decode()
+        with _naming_damage(f"`{self.name}` is damaged."):
+            return self._dataset[()].decode()
 
-    def _read(self, n_bytes):
-        """Values that lie in one piece, in the header itself or elsewhere."""
-        data, start = self._header.msg_data, self._place + 2  # after the size
-        if self._layout == _CONTIGUOUS:
-            (start,) = struct.unpack_from("<Q", data, self._place)
-            data = self._data
-        if start + n_bytes > len(data):
-            raise ValueError("It was never written, or the file ends too early.")
-        return data[start : start + n_bytes]
-
-    def _read_chunks(self, shape, dtype):
-        header, data = self._header, self._data
-        if header.msg_data[self._start] != 3:
-            raise ValueError(f"It has chunks in the layout of HDF5 1.10. {_REWRITE}")
-        rank, address = struct.unpack_from("<BQ", header.msg_data, self._place)
-        sizes = struct.unpack_from(f"<{rank}I", header.msg_data, self._place + 9)
-        *chunk, itemsize = sizes
-        fits = len(chunk) == len(shape) and itemsize == dtype.itemsize and all(chunk)
-        n_bytes, n_values = math.prod(sizes), math.prod(shape)
-        if not fits or n_bytes > _FREE_CHUNK + 2 * n_values * itemsize:
+    def _read_chunks(self, dtype):
+        shape, chunk = self.shape, self._dataset.chunks
+        n_bytes = math.prod(chunk) * dtype.itemsize
+        if n_bytes > _FREE_CHUNK + 2 * math.prod(shape) * dtype.itemsize:
             raise ValueError("It has chunks of wrong sizes.")
-        n_chunks = math.prod(-(-n // c) for n, c in zip(shape, chunk))
-        index_size = n_chunks * (16 + 8 * rank)
-        if max(address, index_size) > len(data):
+        chunks = self._dataset.id.index
+        if len(chunks) != math.prod(-(-n // c) for n, c in zip(shape, chunk)):
             raise ValueError("It lacks a part of its values.")
-        filters = _filter_ids(header)
-        structures = _Structures(data, _MAX_STRUCTURE + 4 * index_size)
-        tree = BTreeV1RawDataChunks(structures, address, rank)
-        array, starts = np.zeros(shape, dtype), set()
-        for node in tree.all_nodes[0]:
-            for key, address in zip(node["keys"], node["addresses"]):
-                start = key["chunk_offset"][:-1]
-                inside = all(
-                    s < n and s % c == 0 for s, n, c in zip(start, shape, chunk)
-                )
-                if key["filter_mask"] or not inside or start in starts:
-                    raise ValueError("A chunk is out of place.")
-                starts.add(start)
-                content = data[address : address + key["chunk_size"]]
-                content = _unfilter(content, filters, itemsize, n_bytes)
-                values = np.frombuffer(content, dtype).reshape(chunk)
-                part = array[tuple(slice(s, s + c) for s, c in zip(start, chunk))]
-                part[...] = values[tuple(map(slice, part.shape))]
-        if len(starts) < n_chunks:
-            raise ValueError("It lacks a part of its values.")
+        filters = _filter_ids(self._dataset.id.filter_pipeline)
+        array = np.zeros(shape, dtype)
+        for start in itertools.product(*map(range, (0,) * len(shape), shape, chunk)):
+            _, mask, first, size = chunks[start]
+            if mask:
+                raise ValueError("A chunk is out of place.")
+            content = self._data[first : first + size]
+            content = _unfilter(content, filters, dtype.itemsize, n_bytes)
+            values = np.frombuffer(content, dtype).reshape(chunk)
+            part = array[tuple(slice(s, s + c) for s, c in zip(start, chunk))]
+            part[...] = values[tuple(map(slice, part.shape))]
         return array
 
 
-def _filter_ids(header):
-    ids = [entry["filter_id"] for entry in header.filter_pipeline or ()]
+def _filter_ids(pipeline):
+    ids = [entry["filter_id"] for entry in pipeline or ()]
     for i in ids:
         if i not in (_DEFLATE, _SHUFFLE, _FLETCHER32) or ids.count(i) > 1:
             raise ValueError(

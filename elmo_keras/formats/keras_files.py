@@ -50,7 +50,7 @@ def load_keras_model(path: Path) -> keras.Model:
     can still ask for any memory; Keras' safe mode keeps code from being run.
     """
     config, datasets = read_keras_file(path)
-    n_values = sum(math.prod(d.shape or ()) for d in datasets.values())
+    n_values = sum(math.prod(d.shape) for d in datasets.values())
     try:
         _check_sizes(config, n_values)
     except (KeyError, RecursionError, TypeError, ValueError) as error:

@@ -151,8 +151,7 @@ class ModelFiles:
                 )
             datasets = file.datasets
         kernel = datasets.get("softmax/W")
-        rows = kernel.shape[:1] if kernel is not None and kernel.shape else ()
-        if kernel is not None and rows not in ((), (len(vocabulary),)):
+        if kernel is not None and kernel.shape[:1] not in ((), (len(vocabulary),)):
             raise ValueError(
                 f"`{kernel.name}` should have a row for each of the {len(vocabulary):,} "
                 f"words of the vocabulary. Found: {list(kernel.shape)}. Give the "

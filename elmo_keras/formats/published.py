@@ -171,9 +171,8 @@ def check_shapes(
                 f"The weights should hold `{name}` of shape {list(shape)}. "
                 f"Found: {shortened(names)}"
             )
-        actual = datasets[name].shape
-        if actual != shape:
-            actual = "no value" if actual is None else list(actual)
+        actual = list(datasets[name].shape)
+        if actual != list(shape):
             raise ValueError(
                 f"`{_name_in_file(name, datasets[name])}` should have the shape "
                 f"{list(shape)} by the options. Found: {actual}"

@@ -1,13 +1,12 @@
 """Tensors of PyTorch's `torch.save`, read without PyTorch.
 
-A pickle can name any function of Python to be called. Here it can name only what a
-dictionary of tensors needs, and none of it is PyTorch's own: everything else is refused
-before it is called.
+A pickle can name any function of Python to be called, so `pickle` isn't used: the few
+opcodes that a dictionary of tensors needs are followed here, and all others are refused.
 """
 
 import io
 import math
-import pickle
+import pickletools
 import zipfile
 from typing import Any, NamedTuple
 
@@ -64,7 +63,7 @@ def _in_zip(content):
         order = f"{folder}byteorder"
         if order in sizes and archive.read(order) != b"little":
             raise ValueError("Its byte order should be little.")
-        tensors = _Unpickler(io.BytesIO(archive.read(pickled))).load()
+        tensors = _unpickle(io.BytesIO(archive.read(pickled)))
         keys = _storages(tensors)
         return tensors, {key: archive.read(f"{folder}data/{key}") for key in keys}
 
@@ -86,15 +85,6 @@ def _in_pickles(content):
         values[key] = memoryview(content)[first : first + size]
         file.seek(first + size)
     return tensors, values
-
-
-def _unpickle(file):
-    """The object of the pickle that follows, which is as long as names and shapes are."""
-    start = file.tell()
-    pickled = io.BytesIO(file.read(_MAX_PICKLE))
-    value = _Unpickler(pickled).load()
-    file.seek(start + pickled.tell())
-    return value
 
 
 def _storages(tensors):
@@ -122,69 +112,115 @@ def _array(name, tensor, values):
     return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False)
 
 
-class _Names(dict):
-    """A dictionary whose keys are strings: tuples in tuples are hashed for ever."""
+def _unpickle(file):
+    """The object of the pickle that follows, which is as long as names and shapes are.
 
-    def __init__(self, items=()):
-        super().__init__()
-        for key, value in items:
-            self[key] = value
+    Only what `torch.save` writes for a dictionary of tensors is understood.
+    """
+    start = file.tell()
+    pickled = io.BytesIO(file.read(_MAX_PICKLE))
+    stack: list[Any] = []
+    marks: list[int] = []
+    memo: dict[Any, Any] = {}
 
-    def __setitem__(self, key, value):
-        if not isinstance(key, str):
+    def pop_mark():
+        first = marks.pop()
+        items = stack[first:]
+        del stack[first:]
+        return items
+
+    for opcode, value, _ in pickletools.genops(pickled):
+        match opcode.name:
+            case "PROTO" | "FRAME" | "STOP":
+                pass
+            case "MARK":
+                marks.append(len(stack))
+            case "BINPUT" | "LONG_BINPUT":
+                memo[value] = stack[-1]
+            case "BINGET" | "LONG_BINGET":
+                stack.append(memo[value])
+            case "NONE" | "NEWTRUE" | "NEWFALSE":
+                stack.append(_CONSTANTS[opcode.name])
+            case name if name in _VALUES:
+                stack.append(value)
+            case "GLOBAL":
+                stack.append(_find_global(*str(value).split(" ", 1)))
+            case "EMPTY_TUPLE":
+                stack.append(())
+            case "TUPLE1" | "TUPLE2" | "TUPLE3":
+                n = int(opcode.name[-1])
+                stack[-n:] = [tuple(stack[-n:])]
+            case "TUPLE":
+                stack.append(tuple(pop_mark()))
+            case "EMPTY_LIST":
+                stack.append([])
+            case "APPEND":
+                item = stack.pop()
+                stack[-1].append(item)
+            case "APPENDS":
+                items = pop_mark()
+                stack[-1].extend(items)
+            case "EMPTY_DICT":
+                stack.append({})
+            case "SETITEM":
+                value, key = stack.pop(), stack.pop()
+                _set_items(stack[-1], [(key, value)])
+            case "SETITEMS":
+                items = pop_mark()
+                _set_items(stack[-1], zip(items[::2], items[1::2], strict=True))
+            case "REDUCE":
+                arguments = stack.pop()
+                stack.append(stack.pop()(*arguments))
+            case "BUILD":
+                stack.pop()  # the state of a dictionary is about versions
+            case "BINPERSID":
+                stack.append(_refer(*stack.pop()))
+            case name:
+                raise ValueError(f"It has the opcode {name}, which no tensor needs.")
+    file.seek(start + pickled.tell())
+    return stack.pop()
+
+
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_VALUES = (
+    "BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINSTRING BINSTRING".split()
+)
+
+
+def _set_items(target, items):
+    for key, value in items:
+        if not isinstance(key, str):  # the hash of tuples in tuples takes for ever
             raise ValueError(f"A key should be a string. It is a {type(key).__name__}.")
-        super().__setitem__(key, value)
+        target[key] = value
 
 
-# The one in Python: the one in C makes room for as many objects as the file asks for.
-_Pickle: Any = pickle._Unpickler
+def _find_global(module, name):
+    if (module, name) in _FUNCTIONS:
+        return _FUNCTIONS[module, name]
+    if module == "torch" and name in _DTYPES:
+        return name
+    raise ValueError(
+        f"It asks for {module}.{name}, which no dictionary of float tensors needs."
+    )
 
 
-class _Unpickler(_Pickle):
-    def find_class(self, module, name):
-        if (module, name) in _ALLOWED:
-            return _ALLOWED[module, name]
-        if module == "torch" and name in _DTYPES:
-            return name
-        raise ValueError(
-            f"It asks for {module}.{name}, which no dictionary of float tensors needs."
-        )
-
-    def persistent_load(self, pid):
-        tag, dtype, key, _, count, *view = pid
-        are_names = isinstance(key, str) and isinstance(dtype, str)
-        is_known = are_names and tag == "storage" and dtype in _DTYPES
-        if not is_known or view not in ([], [None]) or not _is_size(count):
-            raise ValueError("It refers to an unknown storage.")
-        return _Storage(key, np.dtype(_DTYPES[dtype]), count)
-
-    def _skip_state(self):
-        """Ignores the state of an object: that of a dictionary is about versions."""
-        self.stack.pop()
-
-    def _no_names(self):
-        self.append(_Names())
-
-    def _names(self):
-        items = self.pop_mark()
-        self.append(_Names(zip(items[::2], items[1::2], strict=True)))
-
-    def _refuse(self):
-        raise ValueError("It holds a set or a bytearray, which no tensor needs.")
-
-    dispatch = _Pickle.dispatch | {
-        pickle.BUILD[0]: _skip_state,
-        pickle.EMPTY_DICT[0]: _no_names,
-        pickle.DICT[0]: _names,
-        pickle.EMPTY_SET[0]: _refuse,
-        pickle.FROZENSET[0]: _refuse,
-        pickle.BYTEARRAY8[0]: _refuse,
-    }
+def _refer(tag, dtype, key, _, count, *view):
+    """The storage that a tensor refers to."""
+    are_names = isinstance(key, str) and isinstance(dtype, str)
+    is_known = are_names and tag == "storage" and dtype in _DTYPES
+    if not is_known or view not in ((), (None,)) or not _is_size(count):
+        raise ValueError("It refers to an unknown storage.")
+    return _Storage(key, np.dtype(_DTYPES[dtype]), count)
 
 
-def _rebuild(storage, offset, *arguments):
+def _make_dictionary(items=()):
+    dictionary = {}
+    _set_items(dictionary, items)
+    return dictionary
+
+
+def _rebuild(storage, offset, shape, strides, *_):
     """A tensor, from the arguments of PyTorch's functions that rebuild one."""
-    shape, strides = arguments[:2]
     sizes = (offset, *shape, *strides)
     if not isinstance(storage, _Storage) or not all(map(_is_size, sizes)):
         raise ValueError("A tensor has no storage or no sizes.")
@@ -195,8 +231,8 @@ def _is_size(value):
     return isinstance(value, int) and 0 <= value < 2**40
 
 
-_ALLOWED = {
-    ("collections", "OrderedDict"): _Names,
+_FUNCTIONS = {
+    ("collections", "OrderedDict"): _make_dictionary,
     ("torch._utils", "_rebuild_tensor"): _rebuild,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild,
     ("torch._utils", "_rebuild_parameter"): lambda tensor, *_: tensor,

@@ -4,6 +4,7 @@ import functools
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from elmo_keras.hub.cache import (
     OFFLINE,
@@ -75,12 +76,9 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
         with only_writer(folder, f"Waiting for another download to {folder}."):
             if not target.exists():
                 print(f"Downloading {address} to {target}", file=sys.stderr, flush=True)
+                downloader: Any = functools.partial(_download, file=file)
                 pooch.retrieve(
-                    address,
-                    file.checksum,
-                    file.name,
-                    folder,
-                    downloader=functools.partial(_download, file=file),
+                    address, file.checksum, file.name, folder, downloader=downloader
                 )
     except requests.RequestException as error:
         reason = getattr(error.args[0], "reason", error) if error.args else error
@@ -96,7 +94,8 @@ def _download(address, output, pooch_object, *, file):
     """A downloader for pooch, which deletes the output after an error."""
     import pooch
 
-    with _BoundedBar(limit=file.size or max_bytes(file.name), unit="B") as bar:
+    bar: Any = _BoundedBar(limit=file.size or max_bytes(file.name), unit="B")
+    with bar:
         headers = {"User-Agent": "elmo-keras", "Accept-Encoding": "identity"}
         download = pooch.HTTPDownloader(bar, CHUNK, headers=headers, timeout=TIMEOUTS)
         download(address, output, pooch_object)

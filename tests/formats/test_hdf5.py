@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
+from tests.support.processes import takes_less_than
 
 VALUES = np.random.default_rng(0).normal(size=(37, 23))
 
@@ -42,7 +43,14 @@ def varied(file):
     file["half"] = VALUES.astype("float16")
     file["counts"] = np.arange(5, dtype="uint8")
     file["flags"] = np.array([True, False])
-    for i in range(700):  # more than fit one block of links, in any version
+    for i in range(40):
+        file[f"many/nested/{i}"] = np.full(i % 5, i, "float32")
+
+
+def many(file):
+    """More links than fit one block, in any version."""
+    varied(file)
+    for i in range(40, 700):
         file[f"many/nested/{i}"] = np.full(i % 5, i, "float32")
 
 
@@ -52,7 +60,7 @@ def chunked(file):
     file.create_dataset("all", data=VALUES, compression=9, shuffle=True, **chunks)
     file.create_dataset("checked", data=VALUES, fletcher32=True, **chunks)
     file.create_dataset("plain", data=VALUES, **chunks)
-    file.create_dataset("small", data=np.zeros((40, 600)), chunks=(3, 7))
+    file.create_dataset("small", data=np.zeros((12, 60)), chunks=(3, 7))
 
 
 V108, LATEST = {"libver": ("v108", "v108")}, {"libver": "latest"}
@@ -61,7 +69,7 @@ V108, LATEST = {"libver": ("v108", "v108")}, {"libver": "latest"}
 @pytest.mark.parametrize(
     ("fill", "options"),
     [
-        *((varied, o) for o in ({}, V108, LATEST, {"track_order": True})),
+        *((many, o) for o in ({}, V108, LATEST, {"track_order": True})),
         (varied, {"userblock_size": 1024}),
         (chunked, {}),
         (chunked, V108),
@@ -83,7 +91,7 @@ def test_arrays_are_those_that_libhdf5_reads(fill, options):
 @pytest.mark.parametrize(
     ("of_file", "of_dataset", "message"),
     [
-        (LATEST, {"chunks": (37, 7)}, "chunks in the layout of HDF5 1.10"),
+        (LATEST, {"chunks": (37, 7)}, "HDF5 files with layout class 4"),
         ({}, {"compression": "lzf"}, "HDF5 filter 32000. Only gzip can be read"),
     ],
 )
@@ -91,7 +99,7 @@ def test_other_storage_is_refused_with_the_command_that_rewrites_it(
     of_file, of_dataset, message, tmp_path, monkeypatch
 ):
     data = content(made("b/a", data=VALUES, **of_dataset), **of_file)
-    with pytest.raises(ValueError, match=f"`b/a` is damaged. .*{message}") as error:
+    with pytest.raises(ValueError, match=message) as error:
         reading(data).datasets["b/a"][...]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "OLD").write_bytes(data)
@@ -121,39 +129,28 @@ def virtual(file):
     file.create_virtual_dataset("a", layout)
 
 
+OTHERS = [
+    made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]),
+    virtual,
+    put("a", h5py.SoftLink("/b")),
+    put("a", h5py.ExternalLink("/other", "b")),
+]
+
+
 @pytest.mark.parametrize("options", [{}, LATEST])
-@pytest.mark.parametrize(
-    ("fill", "message"),
-    [
-        (made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]), "`a` .*external stor"),
-        (virtual, "`a` .*virtual"),
-        (put("a", h5py.SoftLink("/b")), "`a` is a soft link"),
-        (put("a", h5py.ExternalLink("/other", "b")), "a link to another file"),
-        (lambda f: f.__setitem__("a", f.create_group("b")), "object twice"),
-        (lambda f: f.create_group("a").__setitem__("b", f["/"]), "object twice"),
-    ],
-)
-def test_what_refers_to_other_places_is_refused(fill, message, options):
-    with pytest.raises(ValueError, match=f"file should be an HDF5 file.*{message}"):
-        reading(content(fill, **options))
-
-
-def bfloat16(file):
-    """Floats whose sign, exponent and mantissa lie elsewhere than those of float16."""
-    dtype = h5py.h5t.IEEE_F16LE.copy()
-    dtype.set_fields(15, 7, 8, 0, 7)
-    dtype.set_ebias(127)
-    h5py.h5d.create(file.id, b"a", dtype, h5py.h5s.create_simple((3,)))
+@pytest.mark.parametrize("fill", OTHERS)
+def test_nothing_is_read_from_other_places(fill, options):
+    with pytest.raises(ValueError, match="^file should be an HDF5|^`a` is damaged"):
+        reading(content(fill, **options)).datasets["a"][...]
 
 
 @pytest.mark.parametrize(
     ("fill", "message"),
     [
-        (put("a", h5py.Empty("f4")), "no value"),
+        (put("a", h5py.Empty("f4")), "structure in it is damaged, or of a rare kind"),
         (put("a", np.zeros(3, "f4,i4")), "hold numbers. Found: .*f0"),
-        (put("a", b"abc"), "hold numbers. Found: object"),
-        (made("a", (3,), h5py.ref_dtype), "hold numbers. Found: .V8"),
-        (bfloat16, "floats not of IEEE 754"),
+        (put("a", b"abc"), "hold numbers. Found: "),
+        (made("a", (3,), h5py.ref_dtype), "hold numbers. Found: "),
         (made("a", (3,), "f4"), "never written"),
         (made("a", (3,), "f4", chunks=(2,)), "lacks a part"),
         (made("a", (2**50,), "f4", chunks=(2,)), "lacks a part"),
@@ -161,9 +158,8 @@ def bfloat16(file):
     ],
 )
 def test_values_that_are_no_arrays_in_the_file_are_refused(fill, message):
-    dataset = reading(content(fill)).datasets["a"]
-    with pytest.raises(ValueError, match=f"`a` .*({message})"):
-        dataset[...]
+    with pytest.raises(ValueError, match=message):
+        reading(content(fill)).datasets["a"][...]
 
 
 def test_a_chunk_inflates_to_its_size_and_no_further():
@@ -176,21 +172,49 @@ def test_a_chunk_inflates_to_its_size_and_no_further():
         reading(data).datasets["a"][...]
 
 
-def test_every_cut_is_refused_in_one_line():
-    data = content(varied)
-    for size in range(0, len(data), 997):
-        with pytest.raises(ValueError, match=r"^file should be an HDF5 file\. .+$"):
-            reading(data[:size])
+def outcome(data):
+    """Whether all values are read; an error is a ValueError of one line."""
+    try:
+        for dataset in reading(data).datasets.values():
+            dataset[...]
+    except ValueError as error:
+        assert 0 < len(str(error)) < 2000 and "\n" not in str(error)
+        return False
+    return True
+
+
+@pytest.mark.parametrize("fill", [varied, chunked])
+def test_a_damaged_file_is_read_or_refused_in_one_line_within_bounds(fill):
+    data, random = content(fill), np.random.default_rng(0)
+    assert outcome(data)
+    assert not any(outcome(data[:size]) for size in range(0, len(data) - 8, 997))
+    with takes_less_than(megabytes=200):
+        for _ in range(100):
+            damaged, kind = bytearray(data), random.integers(3)
+            for start in random.integers(0, min(len(data), 20_000), 3):
+                if kind == 0:  # extreme numbers
+                    number = random.choice(EXTREMES).tobytes()
+                    damaged[start : start + 8] = number
+                elif kind == 1:
+                    damaged[start] ^= 1 << random.integers(8)
+                else:  # a structure in the place of another
+                    other = random.integers(0, 20_000)
+                    damaged[start : start + 512] = damaged[other : other + 512]
+            outcome(bytes(damaged))
+
+
+EXTREMES = np.array([0, 1, 2**31 - 1, 2**32 - 1, 2**63 - 1, 0xFFFF << 48], "<u8")
 
 
 def test_loops_in_the_structures_end():
-    data = bytearray(content(varied))
+    data = bytearray(content(many))
     nodes = [i for i in range(len(data)) if data[i : i + 4] == b"TREE"]
     inner = next(i for i in nodes if data[i + 5])  # a node with nodes below
     data[inner + 32 : inner + 40] = inner.to_bytes(8, "little")
     with pytest.raises(ValueError, match="damaged"):
         reading(bytes(data))
-    data = bytearray(content(put("a", np.zeros(10**6))))
+    # The header of the root continues in itself, again and again.
+    data = bytearray(content(varied))
     root = int.from_bytes(data[64:72], "little")
     message = root + 16
     loop = [0x10, 0, 16, 0, 0, 0, 0, 0, *message.to_bytes(8, "little")]
@@ -199,6 +223,9 @@ def test_loops_in_the_structures_end():
     data[root + 8 : root + 12] = (24).to_bytes(4, "little")
     with pytest.raises(ValueError, match="too much in its structures"):
         reading(bytes(data))
+    # A link leads back to the group that holds it.
+    looped = content(lambda f: f.create_group("a").__setitem__("b", f["/"]))
+    assert not reading(looped).datasets
 
 
 def test_a_file_appears_whole_with_its_checksum_or_not_at_all(tmp_path):
