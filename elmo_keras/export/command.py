@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from elmo_keras.export.version_paths import check_export
+from elmo_keras.export.version_paths import check_export, export_metadata
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
 from elmo_keras.pipelines.head_files import keras_model, read_head
@@ -266,7 +266,7 @@ def write_saved_model(
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
     print(f"The export is in {folder}")
-    metadata = version_directory.read_metadata(folder)
+    metadata = export_metadata(folder)
     for name, signature in metadata["signatures"].items():
         if name != "serving_default":
             inputs, outputs = signature["inputs"], signature["outputs"]

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 import keras
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, Elmo
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.elmo import Elmo
 from elmo_keras.export.sentences import (
     Splitting,
     columns_with_rows,

@@ -12,10 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras import Elmo
 from elmo_keras.argument_checks import check_choices
-from elmo_keras.config import read_options
-from elmo_keras.elmo import model_digest
+from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.export.saved_model import make_saved_model
 from elmo_keras.export.sentences import Splitting
 from elmo_keras.export.session_graph import edit_saved_model, inputs_of
@@ -28,12 +26,12 @@ from elmo_keras.export.version_paths import (
     archive_path,
     new_version,
 )
+from elmo_keras.exported_elmo import LENGTHS
 from elmo_keras.files import installed_version, replacing
 
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 # Sentences and tokens of each warm-up request.
 SIZES = ((1, 1), (1, 20), (8, 20), (32, 30))
-LENGTHS = "sequence_len"
 
 
 def export_elmo(
@@ -164,11 +162,6 @@ def write_serving_files(output: str | Path) -> Path:
             with replacing(folder / file.name) as temporary:
                 shutil.copyfile(file, temporary)
     return folder
-
-
-def read_metadata(version: str | Path) -> dict[str, Any]:
-    """The description of an export that lies within it."""
-    return read_options(Path(version) / EXTRA / METADATA)
 
 
 def describe(

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from elmo_keras.config import read_options
 from elmo_keras.util.outputs import check_apart, check_folder
 
 MODEL_NAME = "elmo"
@@ -43,6 +45,12 @@ def versions(output: str | Path) -> list[int]:
     """
     paths = [path for path in Path(output).iterdir() if _NUMBER.fullmatch(path.name)]
     return sorted(int(p.name) for p in paths if p.is_dir() or p.is_symlink())
+
+
+def export_metadata(version: str | Path) -> dict[str, Any]:
+    """What an export says of itself; nothing for another SavedModel."""
+    path = Path(version) / EXTRA / METADATA
+    return read_options(path) if path.exists() else {}
 
 
 def archive_path(version: Path) -> Path:

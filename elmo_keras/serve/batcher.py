@@ -6,15 +6,17 @@ import dataclasses
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 
 import numpy as np
+from prometheus_client import Histogram
 
+from elmo_keras.exported_elmo import LENGTHS
 from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import invalid, shutting_down, too_late, too_much
 from elmo_keras.serve.servable import Servable
-from elmo_keras.serve.signature import LENGTHS, Arrays, Signature
+from elmo_keras.serve.signature import Arrays, Signature
 
 # With punctuation, no token is shorter than one of these.
 _PARTS = re.compile(rb"[A-Za-z]+|[\xc0-\xff][\x80-\xbf]*|[^ \t\n\v\f\r]")
@@ -29,7 +31,6 @@ class Request:
     inputs: Arrays
     keys: tuple[str, ...]
     seconds: float | None = None
-    as_columns: bool = False  # the form of the answer over REST
 
     def __post_init__(self):
         self.future: Future[Arrays] = Future()
@@ -39,13 +40,15 @@ class Request:
         self.is_long = False
         self.group = self.servable, id(self.signature), self.keys  # may share a batch
 
-    def seconds_left(self) -> float | None:
-        if self.seconds is None:
-            return None
-        left = self.arrived + self.seconds - time.monotonic()
-        if left <= 0:
-            raise too_late("The deadline has passed.")
-        return left
+    def run(self) -> Arrays:
+        left = None
+        if self.seconds is not None:
+            left = self.arrived + self.seconds - time.monotonic()
+            if left <= 0:
+                raise too_late("The deadline has passed.")
+        return self.servable.run(
+            self.signature, self.inputs, self.keys, seconds=left, is_long=self.is_long
+        )
 
     def fail(self, error: Exception) -> None:
         with contextlib.suppress(InvalidStateError):
@@ -59,12 +62,8 @@ class Batcher:
     own batching op computes the same outputs for all and can't cancel one.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        observe: Callable[[int, str], None] = lambda rows, model: None,
-    ):
-        self._config, self._observe = config, observe
+    def __init__(self, config: Config, rows: Histogram):
+        self._config, self._rows = config, rows
         self._waiting: collections.deque[Request] = collections.deque()
         self._changed = threading.Condition()
         self._computed: set[Request] = set()
@@ -111,14 +110,18 @@ class Batcher:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        end = time.monotonic() + grace
-        for thread in self._threads:
-            thread.join(max(end - time.monotonic(), 0))
+        self.join(grace)
         with self._changed:
             left = [*self._waiting, *self._computed]
             self._waiting.clear()
         for request in left:
             request.fail(shutting_down())
+
+    def join(self, seconds: float = threading.TIMEOUT_MAX) -> None:
+        """Waits for the end of the threads, after `close`."""
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0))
 
     def _work(self, long):
         while batch := self._next_batch(long):
@@ -169,27 +172,18 @@ class Batcher:
 
     def _answer(self, batch):
         """Computes a batch; if it fails, each request is computed alone."""
-        first = batch[0]
+        alone = len(batch) == 1
         try:
-            if len(batch) == 1:
-                outputs = first.servable.run(
-                    first.signature,
-                    first.inputs,
-                    first.keys,
-                    seconds=first.seconds_left(),
-                    is_long=first.is_long,
-                )
-                answers = [outputs]
-            else:
-                answers = run_together(batch)
+            answers = [batch[0].run()] if alone else run_together(batch)
         except Exception as error:
-            if len(batch) == 1:
-                first.fail(error)
+            if alone:
+                batch[0].fail(error)
             else:
                 for request in batch:
                     self._answer([request])
             return
-        self._observe(sum(request.rows for request in batch), first.servable.name)
+        rows = sum(request.rows for request in batch)
+        self._rows.labels(batch[0].servable.name).observe(rows)
         for request, answer in zip(batch, answers):
             with contextlib.suppress(InvalidStateError):  # the server was closed
                 request.future.set_result(answer)

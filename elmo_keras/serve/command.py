@@ -1,7 +1,7 @@
 """The command `serve`."""
 
+import contextlib
 import logging
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,9 +12,10 @@ from elmo_keras.files import file_digest, installed_version
 from elmo_keras.hub.cache import cache_folder, only_writer
 from elmo_keras.hub.catalogue import BOX
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
-from elmo_keras.util.command import INTERRUPTED, fail, import_tensorflow, stopping
+from elmo_keras.util.command import import_tensorflow, stopping
 
-CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
+# Requests that are on their way when the last answer is sent get UNAVAILABLE.
+CLOSING_SECONDS = 0.1
 DEFAULTS = Config()
 
 
@@ -39,8 +40,8 @@ def serve(
 
     Args:
         directory: folder of versions; or the name of a model or a head of the package
-        model_config_file: TensorFlow Serving's file, for several models, labels and
-            version policies
+        model_config_file: TensorFlow Serving's file, for several models and version
+            policies
         model_name: name in requests
     """
     if directory and not model_config_file:
@@ -78,28 +79,18 @@ def _directory(name: str) -> Path:
 
 
 def run_server(models: Sequence[ModelConfig], config: Config) -> None:
-    """Serves until Ctrl-C or SIGTERM, then answers the waiting requests and exits."""
+    """Serves until Ctrl-C or SIGTERM, and then answers the waiting requests."""
     from elmo_keras.serve.server import Server  # by TensorFlow
 
-    with stopping() as stop:
-        server = Server(models, config)
-        try:
-            for model in models:
-                with server.models[model.name].lease() as servable:
-                    print(
-                        f"Serving version {servable.version} of {model.name} on "
-                        f"{config.host}: gRPC on port {server.port}, REST on port "
-                        f"{server.rest_port}",
-                        flush=True,
-                    )
-            stop.wait()
-            server.drain(config.grace_seconds)
-            status = 0
-        except KeyboardInterrupt:  # Ctrl-C once more
-            status = fail("elmo-keras serve", INTERRUPTED, "Interrupted.")
-    # The process ends also while a request is computed that nobody waits for. Ports
-    # stay open: clients whose requests arrive now get UNAVAILABLE.
-    time.sleep(CLOSING_SECONDS)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    with stopping() as stop, contextlib.closing(Server(models, config)) as server:
+        for model in models:
+            with server.models[model.name].lease() as servable:
+                print(
+                    f"Serving version {servable.version} of {model.name} on "
+                    f"{config.host}: gRPC on port {server.port}, REST on port "
+                    f"{server.rest_port}",
+                    flush=True,
+                )
+        stop.wait()
+        server.drain(config.grace_seconds)
+        time.sleep(CLOSING_SECONDS)

@@ -2,15 +2,11 @@
 
 import dataclasses
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import grpc
 from cyclopts import Parameter
 from google.protobuf import text_format
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
-from google.protobuf.proto_builder import MakeSimpleProtoClass
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.files import whole_file
@@ -41,7 +37,6 @@ class Config:
         host: address
         grace_seconds: seconds to answer waiting requests at the end
         port: of gRPC; 0 takes a free one
-        ssl_config_file: TensorFlow Serving's file for TLS
         tensor_content: answers with tensor_content, not float_val
         rest_port: 0 takes a free one
         rest_timeout: seconds for an answer, after the request's end
@@ -63,7 +58,6 @@ class Config:
     host: str = "127.0.0.1"
     grace_seconds: Seconds = 10.0
     port: Annotated[Port, GRPC] = 8500
-    ssl_config_file: Annotated[Path | None, GRPC] = None
     tensor_content: Annotated[bool, GRPC] = False
     rest_port: Annotated[Port, REST] = 8501
     rest_timeout: Annotated[Positive, REST] = 30.0
@@ -92,15 +86,22 @@ class ModelConfig:
     directory: Path
     newest: int | None = 1  # None: all
     allowed: frozenset[int] | None = None  # None: all
-    labels: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def read_model_configs(path: Path) -> list[ModelConfig]:
     """The models of a file in the text format of TensorFlow Serving's `ModelServerConfig`.
 
-    A `base_path` that is not absolute is taken from the folder of the file.
+    A `base_path` that is not absolute is taken from the folder of the file. Labels of
+    versions are not read: requests name versions by their number.
     """
-    configs = _read(path, ModelServerConfig()).model_config_list.config
+    message = ModelServerConfig()
+    try:
+        text_format.Parse(whole_file(path, 2**20).decode(), message)
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{path} should be in the text format of ModelServerConfig: {error}"
+        ) from None
+    configs = message.model_config_list.config
     names = [config.name for config in configs]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"{path} should list models, each once. Received: {names}")
@@ -126,40 +127,4 @@ def _model(config, path):
             raise ValueError(
                 f"{path}: `specific` of {config.name!r} should list `versions`."
             )
-    directory, labels = path.parent / config.base_path, dict(config.version_labels)
-    return ModelConfig(config.name, directory, newest, allowed, labels)
-
-
-def read_ssl_config(path: Path) -> grpc.ServerCredentials:
-    """The credentials of a file in the text format of TensorFlow Serving's `SSLConfig`.
-
-    `custom_ca` has the authorities that check clients' certificates if `client_verify`.
-    """
-    fields: dict[str, int] = dict.fromkeys(
-        ("server_key", "server_cert", "custom_ca"), Field.TYPE_STRING
-    )
-    fields["client_verify"] = Field.TYPE_BOOL
-    # tensorflow-serving-api lacks this message.
-    message = _read(path, MakeSimpleProtoClass(fields, "elmo_keras.SSLConfig")())
-    key, cert, authorities, verify = (getattr(message, name) for name in fields)
-    needed = {"server_key": key, "server_cert": cert}
-    if verify:
-        needed["custom_ca"] = authorities
-    for name, content in needed.items():
-        if "-----BEGIN" not in content:
-            raise ValueError(f"{path} should hold PEM as `{name}`.")
-    return grpc.ssl_server_credentials(
-        [(key.encode(), cert.encode())],
-        root_certificates=authorities.encode() or None,
-        require_client_auth=verify,
-    )
-
-
-def _read(path, message):
-    try:
-        return text_format.Parse(whole_file(path, 2**20).decode(), message)
-    except (text_format.ParseError, UnicodeDecodeError) as error:
-        name = message.DESCRIPTOR.name
-        raise ValueError(
-            f"{path} should be in the text format of {name}: {error}"
-        ) from None
+    return ModelConfig(config.name, path.parent / config.base_path, newest, allowed)

@@ -1,7 +1,6 @@
 """Errors that a client receives as a status of gRPC or HTTP.
 
-They name no path of the machine and no node of the graph, which would tell a client
-about the server and nothing about its request. The log has them.
+They name no node of the graph, which would tell a client nothing about its request.
 """
 
 import functools
@@ -23,9 +22,6 @@ _GRAPH_LINES = re.compile(
     re.MULTILINE,
 )
 _NODES = re.compile(r"\s*(\[\[)?\{\{node [^}]*\}\}(\]\])?")
-# All but the last part of a path, which is absolute, an address, or has two folders.
-_PART = r"[^\s'\"`()\[\]/]"
-_PATHS = re.compile(rf"(?<!{_PART})(?:/|{_PART}+/{_PART}+/|\w+:/+)(?:{_PART}*/)*")
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _HTTP = {  # as TensorFlow Serving maps them; all others are a 500
     grpc.StatusCode.CANCELLED: 499,
@@ -63,7 +59,7 @@ shutting_down = functools.partial(
 def tensorflow_error(error: tf.errors.OpError) -> RequestError:
     message = _GRAPH_LINES.sub("", error.message.split("\n\t [[")[0])
     lines = filter(None, map(str.strip, _NODES.sub("", message).splitlines()))
-    return RequestError(_CODES[error.error_code], without_paths(" ".join(lines)))
+    return RequestError(_CODES[error.error_code], " ".join(lines))
 
 
 def request_error(error: Exception) -> RequestError:
@@ -77,7 +73,3 @@ def request_error(error: Exception) -> RequestError:
         grpc.StatusCode.INTERNAL,
         f"The server failed with {type(error).__name__}. Its log has the reason.",
     )
-
-
-def without_paths(message: str) -> str:
-    return _PATHS.sub("", message)

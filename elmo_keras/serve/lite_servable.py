@@ -14,9 +14,10 @@ from elmo_keras.embed.engines.litert import LiteRTEngine
 from elmo_keras.embed.word_vectors import WordVectors
 from elmo_keras.export.sentences import INPUT_NAMES
 from elmo_keras.export.version_paths import MODEL_NAME
+from elmo_keras.exported_elmo import LENGTHS
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE, Servable
-from elmo_keras.serve.signature import LENGTHS, Arrays, Signature
+from elmo_keras.serve.signature import Arrays, Signature
 from elmo_keras.text.tokenizers import split_words
 
 CACHE_BYTES = 2**28  # of the vectors of words

@@ -11,7 +11,7 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRespo
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.serve.batcher import Batcher, Request
+from elmo_keras.serve.batcher import Batcher
 from elmo_keras.serve.config import MEGABYTE, Config, ModelConfig
 from elmo_keras.serve.errors import invalid, not_found, request_error, too_much
 from elmo_keras.serve.servable import Servable
@@ -30,19 +30,20 @@ class Models:
         self._max_held = HELD_BODIES * config.max_message_mb * MEGABYTE
         self._lock, self.held = threading.Lock(), 0  # bytes of bodies, unpacked
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
-        self.batcher = Batcher(config, self.metrics.batch)
+        self.batcher = Batcher(config, self.metrics.rows)
         self._stop = threading.Event()
-        for versions in self._models.values():
-            arguments = config.poll_seconds, self._stop
-            threading.Thread(target=versions.watch, args=arguments, daemon=True).start()
+        self._watchers = [
+            threading.Thread(target=versions.watch, args=(self._stop,), daemon=True)
+            for versions in self._models.values()
+        ]
+        for thread in self._watchers:
+            thread.start()
 
     def __getitem__(self, name: str) -> Versions:
         if not name:
             raise invalid(f"`model_spec` should name a model: {sorted(self._models)}.")
         if name not in self._models:
-            raise not_found(
-                f"The models are {sorted(self._models)}. Received: {name!r}"
-            )
+            raise not_found(f"The models are {sorted(self._models)}. Received: {name}")
         return self._models[name]
 
     def hold(self, n_bytes: int) -> None:
@@ -54,19 +55,20 @@ class Models:
                 )
             self.held += n_bytes
 
-    def submit(self, spec: ModelSpec, read: Callable[[Servable], Request]) -> Request:
-        """Queues a request; its version stays loaded until it is answered or dropped."""
-        with contextlib.ExitStack() as leased:
-            lease = self[spec.name].lease(spec_version(spec))
-            request = read(leased.enter_context(lease))
-            self.batcher.submit(request)
-            keep = leased.pop_all()
-        request.future.add_done_callback(lambda _: keep.close())
-        return request
+    @contextlib.contextmanager
+    def holding(self, n_bytes: int) -> Iterator[None]:
+        self.hold(n_bytes)
+        try:
+            yield
+        finally:
+            self.hold(-n_bytes)
+
+    def lease(self, spec: ModelSpec) -> contextlib.AbstractContextManager[Servable]:
+        """The version of a request; it stays loaded within the context."""
+        return self[spec.name].lease(version_of(spec))
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
-        versions = self[spec.name]
-        statuses, wanted = versions.statuses(), versions.resolve(spec_version(spec))
+        statuses, wanted = self[spec.name].statuses(), version_of(spec)
         if wanted is not None:
             if wanted not in statuses:
                 raise not_found(f"The versions are {[*statuses]}. Received: {wanted}")
@@ -74,8 +76,8 @@ class Models:
         return GetModelStatusResponse(model_version_status=statuses.values())
 
     def metadata(self, spec: ModelSpec) -> GetModelMetadataResponse:
-        with self[spec.name].lease(spec_version(spec)) as servable:
-            response = GetModelMetadataResponse(model_spec=model_spec(servable))
+        with self.lease(spec) as servable:
+            response = GetModelMetadataResponse(model_spec=servable.model_spec())
             response.metadata[SIGNATURES].Pack(servable.signature_map)
         return response
 
@@ -96,28 +98,29 @@ class Models:
             elif model not in self._models:
                 model = ""  # any text that clients send would fill the memory
             seconds = time.perf_counter() - begin
-            self.metrics.request(model, api, method, status.name, seconds)
+            if method.lower() == "predict":
+                self.metrics.requests.labels(model, status.name).inc()
+                latency = self.metrics.latency.labels(model, method, api)
+                latency.observe(seconds * 1e6)
 
     def drain(self, grace: float) -> None:
         self._stop.set()
         self.batcher.close(grace)
 
     def close(self) -> None:
+        """Ends what is computed, and all threads."""
         self.drain(0)
         for versions in self._models.values():
             versions.close()
+        self.batcher.join()
+        for thread in self._watchers:
+            thread.join()
 
 
-def spec_version(spec: ModelSpec) -> int | str | None:
-    return (
-        spec.version.value if spec.HasField("version") else spec.version_label or None
-    )
-
-
-def model_spec(servable: Servable, signature_name: str = "") -> ModelSpec:
-    spec = ModelSpec(name=servable.name, signature_name=signature_name)
-    spec.version.value = servable.version
-    return spec
+def version_of(spec: ModelSpec) -> int | None:
+    if spec.version_label:
+        raise invalid("Versions are requested by their number, not by a label.")
+    return spec.version.value if spec.HasField("version") else None
 
 
 class Metrics:
@@ -125,34 +128,29 @@ class Metrics:
 
     def __init__(self, waiting: Callable[[], float]):
         self._registry = registry = prometheus.CollectorRegistry()
-        name, text = "elmo_batch_rows", "Sentences in a batch."
-        self._rows = prometheus.Histogram(
-            name, text, ["model_name"], buckets=ROWS, registry=registry
+        self.rows = prometheus.Histogram(
+            "elmo_batch_rows",
+            "Sentences in a batch.",
+            ["model_name"],
+            buckets=ROWS,
+            registry=registry,
         )
-        name, text = "elmo_waiting_requests", "Requests in the queue."
-        prometheus.Gauge(name, text, registry=registry).set_function(waiting)
-        # The name of a Counter would end in `_total`.
-        name, text = ":tensorflow:serving:request_count", "The number of requests."
-        self._count = prometheus.Gauge(
-            name, text, ["model_name", "status"], registry=registry
+        prometheus.Gauge(
+            "elmo_waiting_requests", "Requests in the queue.", registry=registry
+        ).set_function(waiting)
+        self.requests = prometheus.Gauge(  # a Counter's name would end in `_total`
+            ":tensorflow:serving:request_count",
+            "The number of requests.",
+            ["model_name", "status"],
+            registry=registry,
         )
-        self._latency = prometheus.Histogram(
+        self.latency = prometheus.Histogram(
             ":tensorflow:serving:request_latency",
             "Time to an answer, in microseconds.",
             ["model_name", "API", "entrypoint"],
             buckets=MICROSECONDS,
             registry=registry,
         )
-
-    def request(
-        self, model: str, api: str, method: str, status: str, seconds: float
-    ) -> None:
-        if method.lower() == "predict":
-            self._count.labels(model, status).inc()
-            self._latency.labels(model, method, api).observe(seconds * 1e6)
-
-    def batch(self, rows: int, model: str) -> None:
-        self._rows.labels(model).observe(rows)
 
     def page(self) -> bytes:
         return prometheus.generate_latest(self._registry)

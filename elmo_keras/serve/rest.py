@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import grpc
-from aiohttp import HttpVersion11, web
+from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
@@ -24,39 +24,13 @@ from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
 # Seconds in which the rest of a refused body is read and discarded: a client that is
 # still sending would get a reset connection instead of the answer (RFC 9112, 9.6).
 LINGER = 10.0
-PROBE_SECONDS = 0.5  # until a client that closed its side is asked if it is there
 SENDING_SECONDS = 1.0  # for the last answers, when the server ends
-MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+|/labels/[^/:]+)?}"
+MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+)?}"
 CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Methods": "POST, GET",
     "Access-Control-Allow-Headers": "Content-Type",
 }
-
-
-class Connection(web.RequestHandler):
-    """A connection whose client may close its side after a request and read the answer."""
-
-    __slots__ = ()
-
-    def eof_received(self):
-        self._loop.call_soon(self._end)  # the request that came with it has begun then
-        return True
-
-    def _end(self):
-        request = self._current_request
-        if request is not None and request.content.is_eof():
-            self.close()  # after the answer
-            self._loop.call_later(PROBE_SECONDS, self._probe, request)
-        elif self.transport is not None:
-            self.transport.close()
-
-    def _probe(self, request):
-        """Writes while the request is computed: nothing else shows that a client left."""
-        if self._current_request is request and not request.writer.output_size:
-            if request.version >= HttpVersion11 and self.transport is not None:
-                self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            self._loop.call_later(PROBE_SECONDS, self._probe, request)
 
 
 class RestServer:
@@ -83,24 +57,16 @@ class RestServer:
         config = self._config
         runner = web.AppRunner(
             self._application(),
+            access_log=None,
             handler_cancellation=True,  # of clients that left
+            keepalive_timeout=config.rest_header_timeout,
+            lingering_time=min(LINGER, config.rest_body_timeout),
             shutdown_timeout=SENDING_SECONDS,
         )
         await runner.setup()
-        connection = functools.partial(
-            Connection,
-            runner.server,  # pyright: ignore[reportArgumentType]
-            loop=self._loop,
-            access_log=None,  # pyright: ignore[reportArgumentType]
-            keepalive_timeout=config.rest_header_timeout,
-            lingering_time=min(LINGER, config.rest_body_timeout),
-        )
-        async with await self._loop.create_server(
-            connection, sock=self._socket
-        ) as site:
-            await self._stop.wait()
-            site.close()
-            await runner.cleanup()
+        await web.SockSite(runner, self._socket).start()
+        await self._stop.wait()
+        await runner.cleanup()
 
     def _application(self):
         app = web.Application(middlewares=[self._count_and_refuse])
@@ -160,24 +126,24 @@ class RestServer:
         raise not_found(f"Not found: {request.path}")
 
     async def _predict(self, request):
-        as_columns, outputs = await self._outputs(request)
-        return await self._send(request, encode(outputs, as_columns=as_columns))
-
-    async def _outputs(self, request):
         spec, body = model_spec(request), bytearray()
         seconds = self._config.rest_timeout
-        read = functools.partial(decode, body, seconds=seconds)
         try:
             await self._receive(request, body)
             async with asyncio.timeout(seconds):
-                waiting = await asyncio.to_thread(self._models.submit, spec, read)
-                # Cancelling it, after a time-out or without a client, drops the request.
-                return waiting.as_columns, await asyncio.wrap_future(waiting.future)
+                with self._models.lease(spec) as servable:
+                    query, as_columns = await asyncio.to_thread(
+                        decode, body, servable, seconds
+                    )
+                    future = self._models.batcher.submit(query)
+                    # Cancelled after a time-out or without a client, which drops it.
+                    outputs = await asyncio.wrap_future(future)
         except TimeoutError:
             message = f"The request waited for {seconds:g} seconds."
             raise too_late(message) from None
         finally:
             self._models.hold(-len(body))
+        return await self._send(request, encode(outputs, as_columns=as_columns))
 
     async def _receive(self, request, body):
         """Reads the body of a request, within the bounds of its size and time."""
@@ -242,14 +208,12 @@ def listen(host: str, port: int, option: str) -> socket.socket:
 
 
 def model_spec(request: web.Request) -> ModelSpec:
-    """The model of a path, with its version or label."""
+    """The model of a path, with its version."""
     spec, version = ModelSpec(), request.match_info["version"]
     try:
         spec.name = request.match_info["name"]
-        if version.startswith("/versions/"):
+        if version:
             spec.version.value = int(version.removeprefix("/versions/"))
-        else:
-            spec.version_label = version.removeprefix("/labels/")
     except ValueError:
         raise invalid(
             "Names should be UTF-8, and a version should fit into 64 bits. Received: "

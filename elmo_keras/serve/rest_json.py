@@ -29,15 +29,16 @@ BLOCK = 2**20  # bytes that are sent at once
 
 
 def decode(
-    body: bytes | bytearray, servable: Servable, seconds: float | None = None
-) -> Request:
+    body: bytes | bytearray, servable: Servable, seconds: float
+) -> tuple[Request, bool]:
+    """A request, and whether it is in column form."""
     content = _parsed(body)
     signature = servable.signature(content.get("signature_name", ""))
     as_columns = COLUMNS in content
     columns = _columns if as_columns else _rows_to_columns
     inputs = signature.arrays(columns(content, signature), _to_array)
     keys = tuple(signature.outputs)
-    return Request(servable, signature, inputs, keys, seconds, as_columns)
+    return Request(servable, signature, inputs, keys, seconds), as_columns
 
 
 def _parsed(body):
@@ -87,26 +88,18 @@ def _only_input(signature):
 
 
 def _to_array(name, value, spec):
-    shape, leaves = _flat(name, value, spec.shape.rank)
-    check_shape(name, shape, spec)
+    array = np.array(value, object)  # rows of unequal length stay lists
+    if not array.size and array.ndim < spec.shape.rank:
+        array = array.reshape([0] * spec.shape.rank)
+    if array.ndim < spec.shape.rank:
+        raise invalid(
+            f"`{name}` should be nested lists, as deep as its shape {spec.shape}, with "
+            "rows of equal length; pad them with ''."
+        )
+    check_shape(name, array.shape, spec)
     convert = _to_bytes if spec.dtype == tf.string else _to_int32
-    array = np.empty(len(leaves), spec.dtype.as_numpy_dtype)
-    array[:] = [convert(name, leaf) for leaf in leaves]
-    return array.reshape(shape)
-
-
-def _flat(name, value, rank):
-    if rank == 0:
-        return [], [value]
-    if not isinstance(value, list):
-        raise invalid(f"`{name}` should be nested lists, as deep as its shape.")
-    if not value:
-        return [0] * rank, []
-    parts = [_flat(name, item, rank - 1) for item in value]
-    shape = parts[0][0]
-    if any(other != shape for other, _ in parts):
-        raise invalid(f"`{name}` should have rows of equal length; pad them with ''.")
-    return [len(value), *shape], [leaf for _, leaves in parts for leaf in leaves]
+    leaves = [convert(name, leaf) for leaf in array.ravel()]
+    return np.array(leaves, spec.dtype.as_numpy_dtype).reshape(array.shape)
 
 
 def _to_bytes(name, value):

@@ -1,6 +1,5 @@
 """A loaded version of a model, behind its signatures."""
 
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +8,13 @@ import grpc
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
+from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.export.version_paths import EXTRA, METADATA, MODEL_NAME, WARM_UP
+from elmo_keras.export.version_paths import MODEL_NAME, WARM_UP, export_metadata
 from elmo_keras.serve.errors import RequestError, tensorflow_error
-from elmo_keras.serve.optimized_graph import optimized
-from elmo_keras.serve.signature import Arrays, Signature, decode
+from elmo_keras.serve.signature import Arrays, Signature
+from elmo_keras.serve.tensors import to_array
 from elmo_keras.text.characters import tensorflow_text
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -48,6 +48,11 @@ class Servable:
             )
         return self._signatures[name]
 
+    def model_spec(self, signature_name: str = "") -> ModelSpec:
+        spec = ModelSpec(name=self.name, signature_name=signature_name)
+        spec.version.value = self.version
+        return spec
+
     def close(self) -> None:
         """Frees what does not go with the object."""
 
@@ -65,8 +70,7 @@ class SavedModelServable(Servable):
     ):
         self._choices: set[tuple[int, tuple[str, ...]]] = set()
         self._lock = threading.Lock()
-        path = directory / EXTRA / METADATA
-        metadata = json.loads(path.read_bytes()) if path.exists() else {}
+        metadata = export_metadata(directory)
         if "tensorflow_text" in metadata.get("needs", ()):
             tensorflow_text()  # registers its operations
         config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads or 0)
@@ -74,13 +78,10 @@ class SavedModelServable(Servable):
         # request has its own, in the second pool.
         for batches in (n_batches, 1):
             config.session_inter_op_thread_pool.add(num_threads=2 * batches)
-        with optimized(directory) as folder:
-            options = config.graph_options.rewrite_options
-            options.disable_meta_optimizer = folder != directory
-            self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
-            graph = tf.compat.v1.saved_model.load(
-                self._session, [tf.saved_model.SERVING], str(folder)
-            )
+        self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
+        graph = tf.compat.v1.saved_model.load(
+            self._session, [tf.saved_model.SERVING], str(directory)
+        )
         super().__init__(name, dict(graph.signature_def))
         self.directory, self.version = directory, int(directory.name)
         self.tokenizer = metadata.get("tokenizer", self.tokenizer)
@@ -123,7 +124,7 @@ class SavedModelServable(Servable):
             raise ValueError(f"{WARM_UP} should hold only requests of Predict.")
         for request in (log.predict_log.request for log in logs):
             signature = self.signature(request.model_spec.signature_name)
-            inputs = signature.arrays(request.inputs, decode)
+            inputs = signature.arrays(request.inputs, to_array)
             self.run(signature, inputs, signature.keys(request.output_filter))
 
     def close(self) -> None:

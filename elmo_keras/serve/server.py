@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Sequence
 
-from elmo_keras.serve.config import Config, ModelConfig, read_ssl_config
+from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.grpc_server import GrpcServer
 from elmo_keras.serve.models import Models
 from elmo_keras.serve.rest import RestServer, listen
@@ -17,28 +17,27 @@ class Server:
         # Before the models are loaded.
         listen(config.host, config.port, "--port").close()
         listen(config.host, config.rest_port, "--rest-port").close()
-        credentials = config.ssl_config_file and read_ssl_config(config.ssl_config_file)
         with contextlib.ExitStack() as undo:
             self.models = Models(models, config)
             undo.callback(self.models.close)
             self._rest = RestServer(self.models, config)
             undo.callback(self._rest.close)
-            self._grpc = GrpcServer(self.models, config, credentials)
+            self._grpc = GrpcServer(self.models, config)
             undo.pop_all()
         self.port, self.rest_port = self._grpc.port, self._rest.port
 
-    def drain(self, grace: float = 10.0) -> None:
+    def drain(self, grace: float) -> None:
         """Refuses new requests; waiting ones get UNAVAILABLE after `grace` seconds.
 
         gRPC's port stays open: requests get CANCELLED while gRPC closes one.
         """
-        end = time.monotonic() + grace
         self._grpc.leave()
         self.models.drain(grace)
         self._rest.close()
-        self._grpc.wait(end)
 
-    def close(self, grace: float = 10.0) -> None:
+    def close(self, grace: float = 0.0) -> None:
+        """Drains the server, and ends what is still computed."""
+        end = time.monotonic() + grace
         self.drain(grace)
-        self._grpc.close()
+        self._grpc.close(end - time.monotonic())
         self.models.close()

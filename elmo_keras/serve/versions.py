@@ -13,7 +13,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus  # p
 from elmo_keras.embed.embedder import LITE
 from elmo_keras.export.version_paths import versions
 from elmo_keras.serve.config import Config, ModelConfig
-from elmo_keras.serve.errors import invalid, not_found, without_paths
+from elmo_keras.serve.errors import not_found
 from elmo_keras.serve.lite_servable import LiteServable
 from elmo_keras.serve.servable import SavedModelServable, Servable
 
@@ -59,11 +59,10 @@ class Versions:
             )
 
     @contextlib.contextmanager
-    def lease(self, version: int | str | None = None) -> Iterator[Servable]:
-        """The version or label, or the newest version; it stays within the context."""
-        wanted = self.resolve(version)
+    def lease(self, version: int | None = None) -> Iterator[Servable]:
+        """A version, or the newest one; it stays loaded within the context."""
         with self._changed:
-            key = max(self._loaded) if wanted is None else wanted
+            key = max(self._loaded) if version is None else version
             if key not in self._loaded:
                 loaded = ", ".join(map(str, sorted(self._loaded)))
                 raise not_found(f"The loaded version is {loaded}. Received: {key}")
@@ -76,31 +75,20 @@ class Versions:
                 self._uses[servable] -= 1
                 self._changed.notify_all()
 
-    def resolve(self, version: int | str | None) -> int | None:
-        """The version that a label stands for; any other as it is."""
-        if not isinstance(version, str):
-            return version
-        labels = self._model.labels
-        if version not in labels:
-            raise invalid(
-                f"The labels of versions are {sorted(labels)}. Received: {version!r}"
-            )
-        return labels[version]
-
     def statuses(self) -> dict[int, ModelVersionStatus]:
         with self._changed:
             return dict(sorted(self._statuses.items(), reverse=True))
 
-    def watch(self, seconds: float, stop: threading.Event) -> None:
-        while not stop.wait(seconds):
+    def watch(self, stop: threading.Event) -> None:
+        while not stop.wait(self._config.poll_seconds):
             try:
                 self.refresh()
             except OSError as error:  # an unmounted disk may come back
                 LOG.error("%s can't be read: %s", self._model.directory, error)
 
-    def refresh(self) -> bool:
-        """Loads and unloads versions, in one thread only; returns whether any changed."""
-        before, wanted, allowed = set(self._loaded), set(), self._model.allowed
+    def refresh(self) -> None:
+        """Loads and unloads versions, in one thread only."""
+        wanted, allowed = set(), self._model.allowed
         for version, path in self._paths():
             if len(wanted) == self._model.newest:
                 break
@@ -111,7 +99,6 @@ class Versions:
         if wanted:
             for version in sorted(set(self._loaded) - wanted):
                 self._unload(version)
-        return set(self._loaded) != before
 
     def close(self) -> None:
         for servable in self._loaded.values():
@@ -172,7 +159,8 @@ class Versions:
     def _set_status(self, version, state, error=""):
         status = ModelVersionStatus(version=version, state=state)
         status.status.error_code = UNKNOWN if error else 0
-        status.status.error_message = without_paths(error)
+        folder = f"{self._model.directory}{os.sep}"  # clients read it
+        status.status.error_message = error.replace(folder, "")
         with self._changed:
             self._statuses[version] = status
 

@@ -12,11 +12,10 @@ import tensorflow as tf
 
 from elmo_keras.export.command import read_keras_model
 from elmo_keras.export.version_directory import (
-    read_metadata,
     write_archive,
     write_serving_files,
 )
-from elmo_keras.export.version_paths import versions
+from elmo_keras.export.version_paths import export_metadata, versions
 from tests.support.commands import command
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
 
@@ -24,7 +23,7 @@ main = command("export")
 
 
 def test_a_version_describes_itself(exported_version, exported_elmo):
-    info = read_metadata(exported_version)
+    info = export_metadata(exported_version)
     assert info["options"] == json.loads(json.dumps(exported_elmo.config.to_options()))
     weights = exported_elmo.mixes[0].layer_weights()
     np.testing.assert_allclose(info["mix"]["layer_weights"], weights, atol=1e-7)
@@ -45,7 +44,10 @@ def test_the_command_writes_one_version_after_the_other(
     assert main([*command, "--archive"]) == 0
     assert versions(tmp_path) == [7, 8]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8", "elmo-8.tar.gz"]
-    mix, weights = read_metadata(tmp_path / "7")["mix"], tf.nn.softmax([1.0, 0.0, -1.0])
+    mix, weights = (
+        export_metadata(tmp_path / "7")["mix"],
+        tf.nn.softmax([1.0, 0.0, -1.0]),
+    )
     np.testing.assert_allclose(mix["layer_weights"], weights, atol=1e-6)
     assert mix["gamma"] == 2
     capsys.readouterr()

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from elmo_keras import ElmoConfig
 from elmo_keras.export.sentences import real_tokens, splitter
-from elmo_keras.export.version_directory import export_elmo, read_metadata
+from elmo_keras.export.version_directory import export_elmo
+from elmo_keras.export.version_paths import export_metadata
 from tests.support.exported import (
     LENGTHS,
     SENTENCES,
@@ -207,7 +208,7 @@ def test_three_layers_in_bfloat16_with_nothing_trainable(tmp_path):
         loaded.signatures["default"](tf.constant(["e\u0301a,b"]))["word_emb"],
         loaded.signatures["default"](tf.constant(["\u00e9a , b"]))["word_emb"],
     )
-    assert read_metadata(version)["needs"] == ["tensorflow_text"]
+    assert export_metadata(version)["needs"] == ["tensorflow_text"]
 
 
 @pytest.mark.slow
@@ -219,7 +220,7 @@ def test_text_is_split_as_that_of_the_model(tmp_path):
     found = loaded.signatures["default"](tf.constant(["It's late!", ""]))["elmo"]
     expected = elmo([["It", "'s", "late", "!"], []])
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    metadata = read_metadata(version)
+    metadata = export_metadata(version)
     assert metadata["tokenizer"] == "words" and metadata["needs"] == []
 
 

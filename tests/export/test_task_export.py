@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.task_export import export_task
-from elmo_keras.export.version_directory import read_metadata
+from elmo_keras.export.version_paths import export_metadata
 from elmo_keras.pipelines.head_files import keras_model, read_head
 from elmo_keras.tasks import CoreferenceModel, Tagger
 from elmo_keras.tasks.entities import entities
@@ -218,7 +218,7 @@ def test_the_graph_has_no_tables_and_its_description_names_the_tags(exported):
     content = (version / "saved_model.pb").read_bytes()
     assert b"HashTable" not in content and b"PyFunc" not in content
     assert type(model.token_vectors.word_ids).__name__ == "StringLookup"  # again
-    info = read_metadata(version)
+    info = export_metadata(version)
     assert (info["task_model"], info["tags"]) == ("Tagger", BIO)
     assert info["needs"] == [] and info["tokenizer"] == "spaces"
 

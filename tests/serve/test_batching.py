@@ -13,6 +13,7 @@ from elmo_keras.export.sentences import splitter
 from elmo_keras.serve.batcher import Batcher, Request, longest
 from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import RequestError
+from elmo_keras.serve.models import Metrics
 from elmo_keras.serve.servable import SavedModelServable
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE
@@ -36,7 +37,8 @@ def batcher():
     with contextlib.ExitStack() as stack:
 
         def make(**options):
-            made = Batcher(Config(**{"num_batch_threads": 1} | options))
+            config = Config(**{"num_batch_threads": 1} | options)
+            made = Batcher(config, Metrics(waiting=lambda: 0).rows)
             stack.callback(made.close)
             return made
 

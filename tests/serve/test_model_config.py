@@ -1,4 +1,4 @@
-"""Several models, labels and version policies, from TensorFlow Serving's own file."""
+"""Several models and version policies, from TensorFlow Serving's own file."""
 
 import grpc
 import numpy as np
@@ -20,8 +20,6 @@ model_config_list {
     name: "other"
     base_path: "/models/other"
     model_version_policy { specific { versions: 3 versions: 5 } }
-    version_labels { key: "stable" value: 3 }
-    version_labels { key: "canary" value: 5 }
   }
   config { name: "all" base_path: "b" model_version_policy { all {} } }
   config { name: "two" base_path: "b" model_version_policy { latest { num_versions: 2 } } }
@@ -29,14 +27,13 @@ model_config_list {
 """
 
 
-def test_a_file_lists_models_with_policies_and_labels(tmp_path):
+def test_a_file_lists_models_with_policies(tmp_path):
     path = tmp_path / "models.config"
     path.write_text(CONFIG)
     one, other, every, two = read_model_configs(path)
     assert one == ModelConfig("elmo", tmp_path / "one")
     assert str(other.directory) == "/models/other"
     assert (other.newest, other.allowed) == (None, {3, 5})
-    assert other.labels == {"stable": 3, "canary": 5}
     assert (every.newest, two.newest) == (None, 2)
 
 
@@ -47,20 +44,19 @@ A = "name: 'a' base_path: 'b'"
     ("configs", "message"),
     [
         (["nonsense"], "text format of ModelServerConfig"),
-        ([], "should list models, each once. Received: []"),
+        ([], "should list models, each once. Received: \\[]"),
         (["name: 'a'"], "`base_path`"),
-        ([A, A], "list models, each once. Received: ['a', 'a']"),
+        ([A, A], "list models, each once. Received: \\['a', 'a']"),
         ([f"{A} model_platform: 'other'"], "`model_platform`"),
         ([f"{A} model_version_policy {{ specific {{}} }}"], "should list `versions`"),
     ],
 )
-def test_a_wrong_file_is_one_line(tmp_path, capsys, configs, message):
+def test_a_wrong_file_is_refused(tmp_path, configs, message):
     path = tmp_path / "models.config"
     listed = " ".join(f"config {{ {config} }}" for config in configs)
     path.write_text(f"model_config_list {{ {listed} }}")
-    assert command("serve")(["--model-config-file", str(path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
+    with pytest.raises(ValueError, match=message):
+        read_model_configs(path)
 
 
 def test_a_directory_and_a_file_exclude_each_other(capsys):
@@ -89,7 +85,7 @@ def test_a_policy_decides_which_versions_are_loaded(tmp_path, policy, expected, 
     versions = Versions(ModelConfig("elmo", tmp_path, *policy), Config())
     assert numbers(versions) == expected
     stand_in.save(tmp_path, 4)
-    assert versions.refresh() == (later != expected)
+    versions.refresh()
     assert numbers(versions) == later
 
 
@@ -98,9 +94,7 @@ def server(tmp_path_factory):
     one = stand_in.save(tmp_path_factory.mktemp("one"), 1)
     other = stand_in.save(tmp_path_factory.mktemp("other"), 3, scale=3)
     stand_in.save(other, 5, scale=5)
-    labels = {"stable": 3, "canary": 5, "gone": 4}
-    labelled = ModelConfig("other", other, 2, labels=labels)
-    models = [ModelConfig("elmo", one), labelled]
+    models = [ModelConfig("elmo", one), ModelConfig("other", other, 2)]
     with stand_in.serving(one, models=models) as server:
         yield server
 
@@ -120,11 +114,9 @@ def answer(stub, **spec):
         ({"name": "elmo"}, 1),
         ({"name": "other"}, 5),
         ({"name": "other", "version": Int64Value(value=3)}, 3),
-        ({"name": "other", "version_label": "stable"}, 3),
-        ({"name": "other", "version_label": "canary"}, 5),
     ],
 )
-def test_several_models_answer_by_name_version_and_label(stub, spec, version):
+def test_several_models_answer_by_name_and_version(stub, spec, version):
     assert answer(stub, **spec) == (spec["name"], version, version)
 
 
@@ -134,16 +126,10 @@ def test_several_models_answer_by_name_version_and_label(stub, spec, version):
         ({"name": ""}, "INVALID_ARGUMENT", "should name a model"),
         ({"name": "third"}, "NOT_FOUND", "['elmo', 'other']"),
         ({"name": "elmo", "version": Int64Value(value=8)}, "NOT_FOUND", "8"),
-        ({"name": "elmo", "version_label": "x"}, "INVALID_ARGUMENT", "labels"),
-        (
-            {"name": "other", "version_label": "nightly"},
-            "INVALID_ARGUMENT",
-            "'canary', 'gone', 'stable'",
-        ),
-        ({"name": "other", "version_label": "gone"}, "NOT_FOUND", "4"),
+        ({"name": "elmo", "version_label": "x"}, "INVALID_ARGUMENT", "by their number"),
     ],
 )
-def test_unknown_models_versions_and_labels_are_refused(stub, spec, code, message):
+def test_unknown_models_and_versions_are_refused(stub, spec, code, message):
     with stand_in.refused(grpc.StatusCode[code], message):
         answer(stub, **spec)
 

@@ -1,7 +1,6 @@
 """The REST API, compared with the JSON that TensorFlow Serving documents."""
 
 import gzip
-import http.client
 import json
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 from elmo_keras.serve import rest_json
 from elmo_keras.serve.rest_json import encode, next_block
-from tests.support.rest_clients import PREDICT, STATUS, ask, open_connections
+from tests.support.rest_clients import PREDICT, STATUS, ask
 
 MAX_BODY = 2**20  # bytes, the limit of `stand_in.serving`
 
@@ -208,29 +207,6 @@ def test_a_body_may_be_compressed(ask_json):
     for damaged in (body[:10] + b"\xff" * 20, b"x" + body, b"{}", body[:20], b""):
         status, answer = ask_json(PREDICT, damaged, **headers)
         assert status == 400 and answer["error"]
-
-
-@pytest.fixture
-def connection(server):
-    with open_connections(server.rest_port, 1, "") as (connection,):
-        yield connection
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\x16\x03\x01\x02\r\n\r\n",
-        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        b"GET /v1/models/elm\xff HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /v1/models/x/\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /" + b"x" * 10_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-    ],
-)
-def test_what_is_no_http_or_no_text_is_a_400(connection, content):
-    connection.sendall(content)
-    response = http.client.HTTPResponse(connection)
-    response.begin()
-    assert response.read() and response.status == 400
 
 
 def read(pieces):

@@ -4,23 +4,15 @@ import itertools
 import os
 import signal
 import socket
-import sys
-import threading
-import time
 
 import grpc
-import numpy as np
 import pytest
-import tensorflow as tf
-from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from elmo_keras.serve import command as serving
 from elmo_keras.serve.config import Config
-from elmo_keras.serve.optimized_graph import optimized
 from tests.support import stand_in
 from tests.support.commands import command
 from tests.support.serving_load import Load
-from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
 Code = grpc.StatusCode
@@ -71,17 +63,6 @@ def test_numbers_out_of_their_range_are_refused(capsys):
         assert "Must be" in capsys.readouterr().err
 
 
-def test_a_server_starts_without_the_private_module_of_the_optimiser(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "tensorflow.python.grappler", None)
-    directory = stand_in.save(tmp_path)
-    with optimized(directory / "1") as folder:
-        assert folder == directory / "1"
-    with stand_in.serving(directory) as server, stand_in.asking(server) as stub:
-        assert stub.Predict(text_request(["a"])).outputs
-
-
 def test_by_default_a_server_listens_on_loopback_only(tmp_path):
     assert Config().host == "127.0.0.1"
     with stand_in.serving(stand_in.save(tmp_path)) as server:
@@ -107,31 +88,6 @@ def test_a_version_changes_under_load_without_a_lost_request(tmp_path):
     assert set(clients.answers) == {1, 2, 3}
 
 
-def test_closing_answers_requests_that_are_computed_or_wait(tmp_path, monkeypatch):
-    texts, one = ["a bb", "ccc", "d"], {"num_batch_threads": 1, "max_batch_size": 1}
-    with (
-        stand_in.serving(stand_in.save(tmp_path), **one) as server,
-        stand_in.asking(server) as stub,
-        stand_in.closed_gate(server, monkeypatch) as gate,
-    ):
-        requests = [text_request([text], "elmo") for text in texts]
-        calls = [stub.Predict.future(request, PATIENCE) for request in requests]
-        gate.wait_for(1)
-        wait_until(lambda: len(server.models.batcher) == 2)
-        closing = threading.Thread(target=server.close, args=(PATIENCE,))
-        closing.start()
-        wait_until(lambda: server.models.batcher._closed)
-        with stand_in.refused(Code.UNAVAILABLE, "shutting down"):
-            stub.Predict(text_request(["late"], "elmo"))
-        assert not any(call.done() for call in calls)
-        gate.open()
-        for text, call in zip(texts, calls, strict=True):
-            vectors = tf.make_ndarray(call.result().outputs["elmo"])[0]
-            np.testing.assert_array_equal(vectors, stand_in.vectors(text.split()))
-        closing.join(PATIENCE)
-        assert not closing.is_alive()
-
-
 @pytest.mark.slow
 def test_accepted_requests_are_answered_after_sigterm(tmp_path):
     stand_in.save(tmp_path)
@@ -146,38 +102,6 @@ def test_accepted_requests_are_answered_after_sigterm(tmp_path):
         assert "Traceback" not in process.stderr.read()
     assert not clients.wrong
     assert set(clients.refusals) == {Code.UNAVAILABLE}
-
-
-@pytest.mark.slow
-def test_clients_that_hang_up_do_not_affect_others(tmp_path):
-    with stand_in.serving(stand_in.save(tmp_path)) as server:
-        with load(server.port, *["slow"] * 3, clients=4) as clients:
-            for _ in range(20):
-                hang_up_on_grpc(server.port)
-                hang_up_on_rest(server.rest_port)
-            clients.wait_for(20)
-        assert not clients.wrong and not clients.refusals
-        assert not len(server.models.batcher)
-
-
-def hang_up_on_grpc(port):
-    """Cancels a request while it is sent, waits or is computed."""
-    with grpc.insecure_channel(f"localhost:{port}") as channel:
-        stub = PredictionServiceStub(channel)
-        stub.Predict(text_request(["a"]))
-        call = stub.Predict.future(text_request([" ".join(["slow"] * 20)]))
-        time.sleep(np.random.default_rng().uniform(0, 0.03))
-        call.cancel()
-
-
-def hang_up_on_rest(port):
-    """Closes the connection within a request, or right after it."""
-    body = b'{"instances": ["slow slow slow"]}'
-    head = f"POST /v1/models/elmo:predict HTTP/1.1\r\nContent-Length: {len(body)}"
-    content = head.encode() + b"\r\nHost: x\r\n\r\n" + body
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(content[: np.random.default_rng().integers(len(content))])
-        connection.sendall(b"" if time.time_ns() % 2 else content)
 
 
 @pytest.mark.slow  # a model is exported

@@ -28,8 +28,7 @@ import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
 from elmo_keras.embed.parts import JOB, Parts, read_metadata, write_part
-from elmo_keras.export import version_directory
-from elmo_keras.export.version_paths import EXTRA, METADATA
+from elmo_keras.export.version_paths import EXTRA, METADATA, export_metadata
 from elmo_keras.formats.keras_files import load_keras_model
 from elmo_keras.formats.model_directory import find_model, save_model
 from elmo_keras.lite.convert import convert
@@ -238,7 +237,7 @@ class Worker:
 
     def info(self, random):
         self._damaged(f"{EXTRA}/{METADATA}", mutated_json, random)
-        version_directory.read_metadata(self.target)
+        export_metadata(self.target)
 
 
 def outcome(worker: Worker, kind: str, number: int) -> str:

@@ -1,10 +1,8 @@
 """The command `client`."""
 
 from pathlib import Path
-from typing import Annotated
 
 import grpc
-from cyclopts import Parameter
 
 from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.progress import Progress
@@ -14,7 +12,6 @@ from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflo
 from elmo_keras.util.outputs import check_apart, check_new_file
 
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
-TLS = Parameter(group="TLS, in files with PEM")
 
 
 def client(
@@ -26,9 +23,6 @@ def client(
     model: str = "elmo",
     output: str | None = None,
     timeout: Seconds = 60.0,
-    root_certificates: Annotated[Path | None, TLS] = None,
-    client_key: Annotated[Path | None, TLS] = None,
-    client_certificate: Annotated[Path | None, TLS] = None,
 ) -> None:
     """Embeds a text file through a server: `elmo-keras serve` or TensorFlow Serving.
 
@@ -47,21 +41,13 @@ def client(
         output: elmo, default, layers or another output; elmo for HDF5 and default for
             .npy if not given
         timeout: seconds for a request
-        root_certificates: the authorities that the server's certificate is checked with
-        client_key: of this client
-        client_certificate: of this client
     """
     check_suffix(output_file, ARRAY_SUFFIXES)
     check_apart([output_file], [input_file])
     check_new_file(output_file)
     import_tensorflow()
-    from elmo_keras.serve.client.remote import (
-        embed_text,
-        read_credentials,
-        write_embeddings,
-    )
+    from elmo_keras.serve.client.remote import embed_text, write_embeddings
 
-    credentials = read_credentials(root_certificates, client_key, client_certificate)
     with input_file.open("rb") as file:
         lines = (line.split() for line in lines_of(file, input_file))
         # Decoded after the split, which then sees ASCII white space only.
@@ -76,7 +62,6 @@ def client(
                 model=model,
                 output=output or ("default" if is_npy(output_file) else "elmo"),
                 timeout=timeout,
-                credentials=credentials,
                 progress=progress.update,
             )
             write_embeddings(output_file, sentences, vectors)

@@ -19,7 +19,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 from elmo_keras.embed.outputs import is_npy
 from elmo_keras.embed.writers.hdf5 import write_hdf5
 from elmo_keras.embed.writers.npy import write_npy
-from elmo_keras.files import replacing, whole_file
+from elmo_keras.files import replacing
 from elmo_keras.text.length_batches import (
     length_batches,
     padded_arrays,
@@ -157,23 +157,6 @@ def to_array(proto: TensorProto) -> np.ndarray:
         shape = [dim.size for dim in proto.tensor_shape.dim]
         return np.array(proto.float_val, np.float32).reshape(shape)
     return tf.make_ndarray(proto)
-
-
-def read_credentials(
-    root_certificates: Path | None,
-    client_key: Path | None,
-    client_certificate: Path | None,
-) -> grpc.ChannelCredentials | None:
-    if (client_key is None) != (client_certificate is None):
-        raise ValueError(
-            "--client-key and --client-certificate belong together. Received one of them."
-        )
-    paths = root_certificates, client_key, client_certificate
-    contents = [path and whole_file(path, 2**20) for path in paths]
-    for path, content in zip(paths, contents):
-        if content is not None and b"-----BEGIN" not in content:
-            raise ValueError(f"{path} should hold PEM, with a line -----BEGIN …-----.")
-    return grpc.ssl_channel_credentials(*contents) if any(paths) else None
 
 
 def write_embeddings(

@@ -142,10 +142,7 @@ def test_a_npy_file_has_one_vector_for_each_sentence(embed, text, tmp_path):
         (["TEXT", "out.npy", "--model", "other"], "NOT_FOUND"),
         (["TEXT", "no/folder/out.npy"], "There is no folder no/folder"),
         (["TEXT", "LATIN/out.npy"], "LATIN should be a folder, but is none"),
-        (["TEXT", "out.npy", "--client-key", "key"], "belong together"),
         (["TEXT", "out.npy", "--server", "http://a:1"], "should be HOST:PORT of gRPC"),
-        (["TEXT", "out.npy", "--root-certificates", "TEXT"], "should hold PEM"),
-        (["TEXT", "out.npy", "--root-certificates", "none"], "No such file"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(
