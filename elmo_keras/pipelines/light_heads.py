@@ -4,7 +4,6 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -60,16 +59,8 @@ class Batch:
         return normalize(self.flat)
 
 
-class Tags(NamedTuple):
-    """Of a sentence: the tag of each token, its probability, and the spans that tags mark."""
-
-    tags: list[str]
-    scores: list[float]
-    spans: list[Labelled]
-
-
 class TaggerHead:
-    """Tags sentences by the scores of tags.
+    """Labels the tokens of sentences, or the spans that tags mark, by the scores of tags.
 
     Attributes:
         tags: all tags.
@@ -83,9 +74,10 @@ class TaggerHead:
         """Of each tag: `(tokens, tags)`, for flat sentences."""
         raise NotImplementedError
 
-    def tag(self, batch: Batch) -> list[Tags]:
+    def tag(self, batch: Batch) -> list[list[Labelled]]:
+        """The labelled tokens, or spans, of each sentence, with their probabilities."""
         if not batch.lengths.sum():
-            return [Tags([], [], []) for _ in batch.sentences]
+            return [[] for _ in batch.sentences]
         scores = self.scores(batch)
         if self.crf is None:
             ids = scores.argmax(axis=1)
@@ -93,14 +85,17 @@ class TaggerHead:
         else:
             ids, alone, after = self.crf.decode(scores, batch.lengths)
         tags, alone, after = [self.tags[i] for i in ids], alone.tolist(), after.tolist()
-        return [self._tags(tags[p], alone[p], after[p]) for p in batch.parts]
+        if not marks_spans(self.tags):
+            rows = [enumerate(zip(tags[p], alone[p])) for p in batch.parts]
+            return [[Labelled(t, i, i + 1, s) for i, (t, s) in row] for row in rows]
+        return [_spans(tags[p], alone[p], after[p]) for p in batch.parts]
 
-    def _tags(self, tags, alone, after):
-        spans = [
-            Labelled(name, first, end, alone[first] * math.prod(after[first + 1 : end]))
-            for first, end, name in (entities(tags) if marks_spans(self.tags) else ())
-        ]
-        return Tags(tags, alone, spans)
+
+def _spans(tags, alone, after):
+    return [
+        Labelled(name, first, end, alone[first] * math.prod(after[first + 1 : end]))
+        for first, end, name in entities(tags)
+    ]
 
 
 class LightTokenVectors:

@@ -275,14 +275,15 @@ def _compared_parts(folder, task):
     if isinstance(loaded, RolePipeline):
         predicates = [example["predicate"].index(1) for example in examples]
     layers = loaded.embedder.stream(sentences)
-    answers = loaded.tagger.tag(Batch(sentences, layers, predicates))
+    answers = loaded.model.tag(Batch(sentences, layers, predicates))
     pairs = collections.Counter()
-    split = enumerate if loaded.type == "words" else entities
     for example, answer in zip(examples, answers):
-        expected, predicted = (
-            {part[:-1]: part[-1] for part in split(tags)}
-            for tags in (example["tags"], answer.tags)
-        )
+        predicted = {(part.first, part.end): part.label for part in answer}
+        tags = example["tags"]
+        parts = entities(tags)
+        if loaded.type == "words":
+            parts = [(i, i + 1, tag) for i, tag in enumerate(tags)]
+        expected = {part[:-1]: part[-1] for part in parts}
         pairs.update(
             (expected.get(key, NOTHING), predicted.get(key, NOTHING))
             for key in {*expected, *predicted}

@@ -21,7 +21,7 @@ from elmo_keras.pipelines.head_files import (
     read_head,
 )
 from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
-from elmo_keras.pipelines.texts import Labelled, Text, join, read_text, script_is
+from elmo_keras.pipelines.texts import Text, join, read_text, script_is
 from elmo_keras.tasks.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
@@ -34,10 +34,24 @@ LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
 
 class NamedPipeline:
-    """What pipelines of one text and of two share."""
+    """What pipelines of one text and of two share.
 
-    def __init__(self, name: str, language: str | None = None):
-        self.name, self.language = name, language
+    Attributes:
+        model: computes the predictions.
+        embedder: of the layers that it reads, or None.
+        language: of the texts, `"en"`, `"ko"` or None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: Any,
+        *,
+        embedder: Embedder | None = None,
+        language: str | None = None,
+    ):
+        self.name, self.model = name, model
+        self.embedder, self.language = embedder, language
 
     def __repr__(self) -> str:
         return f"pipeline({self.name!r})"
@@ -75,7 +89,6 @@ class Pipeline(NamedPipeline):
 
     type = "texts"  # or "words", "entities", "roles", which are found in sentences
     batch_size = 2**12  # tokens, whose layers are in memory, twice
-    embedder: Embedder | None = None  # of the layers in a batch
 
     def __call__(self, texts: str | Iterable[Sentence]) -> Any:
         values = plain(texts)
@@ -146,23 +159,13 @@ def predict_texts(
 class TagPipeline(Pipeline):
     """Parts of speech, or the spans that tags mark: a list of labelled pieces of a text."""
 
-    def __init__(self, name, tagger, embedder=None, **options):
-        super().__init__(name, **options)
-        self.tagger, self.embedder = tagger, embedder
-        self.type = "entities" if marks_spans(tagger.tags) else "words"
+    @property
+    def type(self):
+        return "entities" if marks_spans(self.model.tags) else "words"
 
     def predict(self, batch):
         """The labelled tokens or entities of each sentence."""
-        answers = self.tagger.tag(batch)
-        if self.type == "entities":
-            return [answer.spans for answer in answers]
-        return [
-            [
-                Labelled(tag, i, i + 1, p)
-                for i, (tag, p) in enumerate(zip(answer.tags, answer.scores))
-            ]
-            for answer in answers
-        ]
+        return self.model.tag(batch)
 
     def annotate(self, text, predictions):
         return [text.result(i, p) for i, row in enumerate(predictions) for p in row]
@@ -173,24 +176,24 @@ class RolePipeline(Pipeline):
 
     type = "roles"
 
-    def __init__(self, name, tagger, predicates, embedder, **options):
-        super().__init__(name, **options)
-        self.tagger, self.predicates, self.embedder = tagger, predicates, embedder
+    def __init__(self, name, model, predicates, **options):
+        super().__init__(name, model, **options)
+        self.predicates = predicates
 
     def predict(self, batch):
         """For each predicate of each sentence, itself and its roles."""
-        predicates = [answer.spans for answer in self.predicates.tag(batch)]
-        examples = [(i, one) for i, spans in enumerate(predicates) for one in spans]
+        predicates = enumerate(self.predicates.tag(batch))
+        examples = [(i, one) for i, spans in predicates for one in spans]
         answers = []
         # A sentence is read once for each of its predicates.
         for some in chunks(examples, self.batch_size, lambda e: batch.lengths[e[0]]):
             sentences = [batch.sentences[i] for i, _ in some]
             layers = [batch.layers[i] for i, _ in some]
             positions = [predicate.first for _, predicate in some]
-            answers += self.tagger.tag(Batch(sentences, layers, positions))
+            answers += self.model.tag(Batch(sentences, layers, positions))
         frames = [[] for _ in batch.sentences]
-        for (i, predicate), answer in zip(examples, answers):
-            roles = [role for role in answer.spans if role.label != PREDICATE]
+        for (i, predicate), spans in zip(examples, answers):
+            roles = [role for role in spans if role.label != PREDICATE]
             frames[i].append((predicate, roles))
         return frames
 
@@ -208,10 +211,6 @@ class RolePipeline(Pipeline):
 class LabelPipeline(Pipeline):
     """The label of a text, or a list of labels if it may have several."""
 
-    def __init__(self, name, classifier, embedder=None, **options):
-        super().__init__(name, **options)
-        self.classifier, self.embedder = classifier, embedder
-
     def split(self, text):
         tokens = join(text.sentences)
         if len(tokens) > MAX_LABELLED:
@@ -223,26 +222,22 @@ class LabelPipeline(Pipeline):
 
     def predict(self, batch):
         """The probability of each label."""
-        return self.classifier.probabilities(batch).tolist()
+        return self.model.probabilities(batch).tolist()
 
     def annotate(self, text, predictions):
         """The predicted labels, the most likely first."""
-        pairs = sorted(zip(*predictions, self.classifier.labels), reverse=True)
+        pairs = sorted(zip(*predictions, self.model.labels), reverse=True)
         end = len(text.source)
         results = [text.at(0, end, label=label, score=p) for p, label in pairs]
-        if not self.classifier.multi_label:
+        if not self.model.multi_label:
             return results[0]
-        return [r for r in results if r["score"] >= self.classifier.threshold]
+        return [r for r in results if r["score"] >= self.model.threshold]
 
 
 class CoreferencePipeline(Pipeline):
     """The entities of a text: a list of clusters, each a list of mentions."""
 
     batch_size = 1  # so that each part of a text is one
-
-    def __init__(self, name, model, **options):
-        super().__init__(name, **options)
-        self.model = model
 
     def split(self, text):
         parts = list(chunks(text.sentences, MAX_LINKED, len))
@@ -282,22 +277,19 @@ class PairPipeline(NamedPipeline):
     or `premise` and `hypothesis`. Returns a dict, or a list of dicts.
     """
 
-    def __init__(self, name: str, model: Any, language: str | None = None):
-        super().__init__(name, language)
-        self.model, self.fields = model, tuple(model.text_fields)
-
     def __call__(self, **texts: str | Sequence[str]) -> Any:
-        columns = [plain(texts.get(field)) for field in self.fields]
+        fields = self.model.text_fields
+        columns = [plain(texts.get(field)) for field in fields]
         lists = [column for column in columns if isinstance(column, (list, tuple))]
         n = len(lists[0]) if lists else 1
         columns = [[c] * n if isinstance(c, str) else c for c in columns]
         if (
-            set(texts) != {*self.fields}
+            set(texts) != {*fields}
             or not all(isinstance(c, (list, tuple)) and len(c) == n for c in columns)
             or not all(isinstance(text, str) for column in columns for text in column)
         ):
             raise TypeError(
-                f"{self.name} needs `{'` and `'.join(self.fields)}`, each a str, or "
+                f"{self.name} needs `{'` and `'.join(fields)}`, each a str, or "
                 f"lists of str of the same length. Received: {shortened(texts)}"
             )
         results = []
@@ -309,11 +301,11 @@ class PairPipeline(NamedPipeline):
         return results if lists else results[0]
 
     def answer(self, first: Text, second: Text) -> dict[str, Any]:
-        """The result of a pair, in the order of `fields`."""
+        """The result of a pair, in the order of the fields."""
         from elmo_keras.pipelines.keras_heads import answers_to
 
-        tokens = [join(text.sentences) or [""] for text in (first, second)]
-        (answer,) = answers_to(self.model, [[text] for text in tokens])
+        tokens = [[join(text.sentences)] for text in (first, second)]
+        (answer,) = answers_to(self.model, tokens)
         return {
             "label": answer["label"].decode(),
             "score": float(answer["scores"].max()),
@@ -390,23 +382,17 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     folder = find_head(model)
     head = read_head(folder)
     options = {"language": head.metadata.get("language")}
-    if head.class_name == "Tagger":
-        return _tag_pipeline(name, folder, head, options)
+    if head.class_name not in LIGHT:
+        return _keras_pipeline(name, keras_model(head), **options)
+    options["embedder"] = _embedder(head.language_model)
     if head.class_name == "TextClassifier":
-        embedder = _embedder(head.language_model)
-        return LabelPipeline(name, LightClassifier(head), embedder, **options)
-    return _keras_pipeline(name, keras_model(head), **options)
-
-
-def _tag_pipeline(name, folder, head, options):
-    embedder = _embedder(head.language_model)
+        return LabelPipeline(name, LightClassifier(head), **options)
     if not head.config["predicate_dim"]:
-        return TagPipeline(name, LightTagger(head), embedder, **options)
+        return TagPipeline(name, LightTagger(head), **options)
     predicates = read_head(folder / PREDICATES)
     if predicates.language_model != head.language_model:
         raise ValueError(f"The heads in {folder} have different language models.")
-    taggers = LightTagger(head), LightTagger(predicates)
-    return RolePipeline(name, *taggers, embedder, **options)
+    return RolePipeline(name, LightTagger(head), LightTagger(predicates), **options)
 
 
 def _keras_pipeline(name, model, **options):
@@ -422,11 +408,11 @@ def _keras_pipeline(name, model, **options):
         return TagPipeline(name, KerasTagger(model), **options)
     if class_name == "TextClassifier":
         return LabelPipeline(name, KerasClassifier(model), **options)
-    if class_name == "CoreferenceModel":
-        return CoreferencePipeline(name, model, **options)
-    if class_name == "QuestionAnswering":
-        return AnswerPipeline(name, model, **options)
-    return PairPipeline(name, model, **options)
+    classes = {
+        "CoreferenceModel": CoreferencePipeline,
+        "QuestionAnswering": AnswerPipeline,
+    }
+    return classes.get(class_name, PairPipeline)(name, model, **options)
 
 
 def find_head(model: str | Path) -> Path:
