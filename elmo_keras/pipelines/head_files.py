@@ -43,21 +43,19 @@ class _Arrays(dict[str, np.ndarray]):
 class HeadFile(NamedTuple):
     """What a folder of a head holds."""
 
-    metadata: dict[str, Any]
+    model: dict[str, Any]  # Keras' configuration
+    language_model: str
+    language: str | None
     arrays: dict[str, np.ndarray]
 
     @property
     def class_name(self) -> str:
-        return self.metadata["model"]["class_name"]
+        return self.model["class_name"]
 
     @property
     def config(self) -> dict[str, Any]:
         """The arguments of the task model."""
-        return self.metadata["model"]["config"]
-
-    @property
-    def language_model(self) -> str:
-        return self.metadata["language_model"]
+        return self.model["config"]
 
 
 def read_head(folder: Path) -> HeadFile:
@@ -70,11 +68,11 @@ def read_head(folder: Path) -> HeadFile:
         metadata = json.loads(whole_file(folder / HEAD, _MOST))
         with np.load(io.BytesIO(whole_file(folder / ARRAYS, _MOST))) as file:
             arrays = {name: file[name] for name in file.files}
-        vectors = metadata["model"]["config"]["token_vectors"]["config"]
+        model, expected = metadata["model"], metadata["digest"]
+        vectors = model["config"]["token_vectors"]["config"]
         vectors["words"] = json.loads(arrays.pop(_WORDS).tobytes())
-        head = HeadFile(metadata, _Arrays(_dequantized(arrays)))
-        expected = metadata["digest"]
-        _ = head.class_name, head.config, head.language_model  # are they there?
+        names = metadata["language_model"], metadata.get("language")
+        head = HeadFile(model, *names, _Arrays(_dequantized(arrays)))
     except _DAMAGES as error:
         raise ValueError(f"{folder} should hold a whole head. {error!r}") from error
     if _digest(head.language_model) != expected:
@@ -86,11 +84,11 @@ def read_head(folder: Path) -> HeadFile:
 
 
 def _dequantized(arrays):
-    for name, array in arrays.items():
-        if name.endswith("|scale"):
-            continue
-        scale = arrays.get(f"{name}|scale")
-        yield name, array if scale is None else array * scale
+    return {
+        name: array * arrays.get(f"{name}|scale", np.float32(1))
+        for name, array in arrays.items()
+        if not name.endswith("|scale")
+    }
 
 
 def _digest(language_model):
@@ -203,7 +201,7 @@ def keras_model(head: HeadFile) -> "TaskModel":
     from elmo_keras.tasks import import_models
 
     import_models()
-    model = keras.saving.deserialize_keras_object(head.metadata["model"])
+    model = keras.saving.deserialize_keras_object(head.model)
     model.build()
     bilm = Elmo.from_pretrained(head.language_model).bilm
     model.token_vectors.elmo.bilm.set_weights(bilm.get_weights())

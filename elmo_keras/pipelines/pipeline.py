@@ -381,7 +381,7 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
         return _keras_pipeline(name, load_task_model(Path(name)))
     folder = find_head(model)
     head = read_head(folder)
-    options = {"language": head.metadata.get("language")}
+    options: dict[str, Any] = {"language": head.language}
     if head.class_name not in LIGHT:
         return _keras_pipeline(name, keras_model(head), **options)
     options["embedder"] = _embedder(head.language_model)
