@@ -1,7 +1,6 @@
 """The commands `annotate` and `ask`."""
 
 import hashlib
-import itertools
 import json
 import os
 import shutil
@@ -23,7 +22,7 @@ from elmo_keras.pipelines.pipeline import (
     pipeline,
     predict_texts,
 )
-from elmo_keras.pipelines.texts import Text, join, read_text
+from elmo_keras.pipelines.texts import Text, read_text
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
@@ -59,18 +58,22 @@ def annotate(
         pipelines: names of the package, folders of heads, .keras files, or hf://OWNER/NAME
         overwrite: replace an earlier output as soon as the new one is finished
     """
-    source = Path("/dev/stdin" if text == "-" else text)
+    source = _source(text)
     source.stat()
     if not pipelines or len({*pipelines}) < len(pipelines):
         raise ValueError(f"--with should name different pipelines: {pipelines}")
-    suffix = ""
+    suffix = "" if output is None else output.suffix.lower()
     if output is not None:
-        suffix = formats.check_suffix(output)
+        if suffix not in formats.FORMATS:
+            raise ValueError(
+                f"The output should end in {', '.join(formats.FORMATS)}. Received: "
+                f"{output}"
+            )
         check_apart([output, folder_of(output)], [source])
         check_file(output)
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
-    loaded = _load(pipelines, suffix)
+    loaded = _load_all(pipelines, suffix)
     with source.open("rb") as file:
         lines = lines_of(file, source)
         if output is None:
@@ -93,21 +96,27 @@ def annotate(
     return 0
 
 
-def _load(names: list[str], suffix: str) -> list[Pipeline]:
-    if any(map(needs_tensorflow, names)):
+def _source(text):
+    return Path("/dev/stdin" if text == "-" else text)
+
+
+def _load(name):
+    if needs_tensorflow(name):
         import_tensorflow()
-    loaded = []
-    for name in names:
-        one = pipeline(name)
+    return pipeline(name)
+
+
+def _load_all(names, suffix) -> list[Pipeline]:
+    loaded = [_load(name) for name in names]
+    for one in loaded:
         if not isinstance(one, Pipeline):
             raise ValueError(
-                f"{name} takes two texts. `elmo-keras ask` asks questions."
+                f"{one.name} takes two texts. `elmo-keras ask` asks questions."
             )
         if suffix != ".jsonl" and one.type == "texts":
             raise ValueError(
-                f"{name} labels whole texts. Give an OUT that ends in .jsonl."
+                f"{one.name} labels whole texts. Give an OUT that ends in .jsonl."
             )
-        loaded.append(one)
     if suffix != ".jsonl" and len({one.type for one in loaded}) < len(loaded):
         raise ValueError(
             "--with should name one pipeline for words, one for entities and one for "
@@ -123,15 +132,8 @@ def _fingerprint(name):
 
 
 def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
-    """Each text with the predictions of every pipeline."""
-    groups = [[p for p in pipelines if p.type != "texts"]]  # which share layers
-    groups += [[p] for p in pipelines if p.type == "texts"]
-    groups = [group for group in groups if group]
     texts = (read_text(0, line.decode().rstrip("\r\n")) for line in lines)
-    streams = map(predict_texts, groups, itertools.tee(texts, len(groups)))
-    for rows in zip(*streams):
-        predictions = dict(zip(join(groups), join([columns for _, columns in rows])))
-        yield rows[0][0], [predictions[one] for one in pipelines]
+    return predict_texts(pipelines, texts)
 
 
 def _print(parts, pipelines) -> int:
@@ -208,12 +210,10 @@ def ask(
         model: a name of the package, the folder of a head, a .keras file, or hf://OWNER/NAME
         answers: how many answers to print to each question, of different parts of the text
     """
-    source = Path("/dev/stdin" if text == "-" else text)
+    source = _source(text)
     with source.open("rb") as file:
         context = b"".join(lines_of(file, source)).decode()
-    if needs_tensorflow(model):
-        import_tensorflow()
-    loaded = pipeline(model)
+    loaded = _load(model)
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")
     read = read_text(0, context)

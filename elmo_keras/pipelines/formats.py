@@ -6,7 +6,6 @@ import itertools
 import json
 import unicodedata
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from elmo_keras.pipelines.pipeline import Pipeline
@@ -149,11 +148,3 @@ def table(results: list[dict[str, Any]]) -> str:
 
 
 FORMATS = {".conllu": conllu, ".jsonl": json_line, ".html": html_paragraph}
-
-
-def check_suffix(output: Path) -> str:
-    if output.suffix.lower() not in FORMATS:
-        raise ValueError(
-            f"The output should end in {', '.join(FORMATS)}. Received: {output}"
-        )
-    return output.suffix.lower()

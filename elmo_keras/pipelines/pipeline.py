@@ -125,9 +125,20 @@ def predict_texts(
 ) -> Iterator[tuple[Text, list[Sequence]]]:
     """Yields each text with the predictions for its parts, a sequence for each pipeline.
 
-    The pipelines should split texts in the same way. Those of one language model get the
-    same layers, which are computed once, while earlier ones are used.
+    Pipelines that read sentences by one language model get the same layers, which are
+    computed once, while earlier ones are used.
     """
+    of_sentences = [one for one in pipelines if one.type != "texts"]
+    groups = [of_sentences] if of_sentences else []
+    groups += [[one] for one in pipelines if one.type == "texts"]
+    streams = map(_predict_together, groups, itertools.tee(texts, len(groups)))
+    for rows in zip(*streams):
+        predictions = dict(zip(join(groups), join([columns for _, columns in rows])))
+        yield rows[0][0], [predictions[one] for one in pipelines]
+
+
+def _predict_together(pipelines, texts):
+    """As `predict_texts`, of pipelines that split texts in the same way."""
     embedders = {id(p.embedder): p.embedder for p in pipelines}
 
     def parts():
