@@ -16,6 +16,7 @@ from tests.support.heads import save_task_model
 
 annotate, ask = command("annotate"), command("ask")
 TEXT = "The bank of Ann. It isn't \x1b[31mred.\n\nAnn & <b> sleeps.\n"
+LINES = TEXT.split("\n")[:-1]
 
 
 @pytest.fixture
@@ -30,6 +31,10 @@ def rows(path):
     return [line.split("\t") for line in lines if line and line[0] != "#"]
 
 
+def results(head):
+    return [result for line in LINES for result in pipeline(head)(line)]
+
+
 def test_conllu_has_the_words_of_the_text(head, tmp_path):
     text, output = tmp_path / "text.txt", tmp_path / "o.conllu"
     text.write_text("cafe\u0301 gone\u200b.\n", encoding="utf-8")
@@ -41,39 +46,35 @@ def test_conllu_has_the_words_of_the_text(head, tmp_path):
 def test_conllu_has_tags_entities_and_roles(text, head, tmp_path):
     output, heads = tmp_path / "o.conllu", [head("pos"), head("ner"), head("srl")]
     assert annotate([text, output, "--with", *heads]) == 0
-    words = rows(output)
-    assert all(len(row) == 10 for row in words)
-    lines = TEXT.split("\n")
-    tags = [result for line in lines for result in pipeline(heads[0])(line)]
+    words, (tags, spans, frames) = rows(output), map(results, heads)
     assert [(r[1], r[3]) for r in words] == [(t["text"], t["label"]) for t in tags]
-    spans = [result for line in lines for result in pipeline(heads[1])(line)]
     notes = [dict(n.split("=") for n in r[9].split("|") if "=" in n) for r in words]
     begins = [n["NER"][2:] for n in notes if n["NER"][0] == "B"]
     assert begins == [span["label"] for span in spans]
     assert "SpaceAfter=No" in words[3][9] and "SpaceAfter=No" not in words[0][9]
-    frames = [result for line in lines for result in pipeline(heads[2])(line)]
-    found = sum(n.get("ROLES", "").split(",").count("B-V") for n in notes)
-    assert found == len(frames) > 0
+    n_frames = sum(n.get("ROLES", "").split(",").count("B-V") for n in notes)
+    assert n_frames == len(frames) > 0
     assert "# text = Ann & <b> sleeps.\n" in output.read_text()
+    assert all(len(row) == 10 for row in words)
 
 
-def test_json_lines_have_the_results_of_each_line(text, head, tmp_path):
+def test_json_lines_have_the_results_of_each_line_and_heads_of_one_type(
+    text, head, tmp_path
+):
     output = tmp_path / "o.jsonl"
-    names = [str(head(kind)) for kind in ("pos", "sentiment", "emotions")]
+    names = [str(head(kind)) for kind in ("sentiment", "ner", "plain", "emotions")]
     assert annotate([text, output, "--with", *names]) == 0
     lines = [json.loads(line) for line in output.read_text().splitlines()]
-    assert [line["text"] for line in lines] == TEXT.split("\n")[:-1]
+    assert [line["text"] for line in lines] == LINES
     for name in names:
-        assert [line[name] for line in lines] == pipeline(name)(TEXT.split("\n")[:-1])
+        assert [line[name] for line in lines] == pipeline(name)(LINES)
 
 
 def test_html_escapes_and_marks_spans(text, head, tmp_path):
-    output = tmp_path / "o.html"
-    assert (
-        annotate([text, output, "--with", head("ner"), head("pos"), head("srl")]) == 0
-    )
+    output, heads = tmp_path / "o.html", [head(kind) for kind in ("ner", "pos", "srl")]
+    assert annotate([text, output, "--with", *heads]) == 0
     page = output.read_text()
-    spans = [s for line in TEXT.split("\n") for s in pipeline(head("ner"))(line)]
+    spans = results(head("ner"))
     assert page.count("<mark") == page.count("</mark>") == len(spans) > 0
     assert "&lt;</span>" in page and "<b>sleeps" not in page
 
@@ -102,23 +103,17 @@ def test_what_is_typed_is_answered_line_by_line(head, monkeypatch):
     assert answered == ["The bank.", "Ann sleeps."]
 
 
-def test_the_terminal_obeys_no_text(text, head, capsys):
-    assert annotate([text, "--with", head("pos"), head("ner"), head("srl")]) == 0
-    output = capsys.readouterr().out
-    assert "\x1b" not in output and "bank/" in output
-    span = pipeline(head("ner"))("The bank of Ann.")[0]
-    assert f" {span['label']}]" in output
-    assert output.rstrip().splitlines()[-1].split()[0].isdecimal()  # the table
-
-
-def test_gzip_and_standard_input_are_read(text, head, tmp_path, capsys):
+def test_the_terminal_obeys_no_text_and_gzip_is_read(text, head, tmp_path, capsys):
     zipped = tmp_path / "text.gz"
     zipped.write_bytes(gzip.compress(TEXT.encode()))
     outputs = []
     for source in text, zipped:
-        assert annotate([source, "--with", head("pos")]) == 0
+        assert annotate([source, "--with", head("pos"), head("ner"), head("srl")]) == 0
         outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1] != ""
+    output, same = outputs
+    assert output == same and "\x1b" not in output and "bank/" in output
+    assert f" {results(head('ner'))[0]['label']}]" in output
+    assert output.rstrip().splitlines()[-1].split()[0].isdecimal()  # the table
 
 
 def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
@@ -156,49 +151,36 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
     assert names == {"t.txt", "o.html", "other.gz"}
 
 
-def test_two_of_a_type_need_json_lines(head, text, tmp_path, capsys):
-    two = ["--with", head("ner"), head("plain")]
-    assert annotate([text, tmp_path / "o.conllu", *two]) == 2
-    assert "give an OUT that ends in .jsonl" in capsys.readouterr().err
-    assert annotate([text, tmp_path / "o.jsonl", *two]) == 0
-
-
 @pytest.mark.parametrize(
-    ("output", "kind", "message"),
+    ("output", "kinds", "message"),
     [
-        ("o.txt", "pos", "should end in .conllu, .jsonl, .html"),
-        ("o.conllu", "sentiment", "Give an OUT that ends in .jsonl"),
-        ("text.txt/o.html", "pos", "text.txt"),
-        ("o.jsonl", "qa", "`elmo-keras ask` asks questions"),
+        ("o.txt", ["pos"], "should end in .conllu, .jsonl, .html"),
+        ("o.conllu", ["sentiment"], "Give an OUT that ends in .jsonl"),
+        ("o.conllu", ["ner", "plain"], "give an OUT that ends in .jsonl"),
+        ("text.txt/o.html", ["pos"], "text.txt"),
+        ("o.jsonl", ["qa"], "`elmo-keras ask` asks questions"),
+        ("o.jsonl", ["pos", "pos"], "should name different pipelines"),
+        ("earlier.jsonl", ["pos"], "exists. Give another name, or --overwrite"),
     ],
 )
-def test_outputs_that_cannot_be_written_are_refused_in_one_line(
-    output, kind, message, text, head, tmp_path, capsys
+def test_what_cannot_be_written_is_refused(
+    output, kinds, message, text, head, tmp_path, capsys
 ):
-    assert annotate([text, tmp_path / output, "--with", head(kind)]) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
-
-
-def test_an_output_that_exists_stays_unless_asked(text, head, tmp_path, capsys):
-    output = tmp_path / "o.jsonl"
-    output.write_text("mine")
-    arguments = [text, output, "--with", head("pos")]
-    assert annotate(arguments) == 2 and output.read_text() == "mine"
-    assert "exists. Give another name" in capsys.readouterr().err
-    assert annotate([*arguments, "--overwrite"]) == 0
-    assert len(output.read_text().splitlines()) == 3
-    assert annotate([*arguments[:-1], head("pos"), head("pos")]) == 2
+    earlier = tmp_path / "earlier.jsonl"
+    earlier.write_text("mine")
+    arguments = [text, tmp_path / output, "--with", *map(head, kinds)]
+    assert annotate(arguments) == 2 and earlier.read_text() == "mine"
+    assert message in capsys.readouterr().err
+    if output == earlier.name:
+        assert annotate([*arguments, "--overwrite"]) == 0
+        assert len(earlier.read_text().splitlines()) == len(LINES)
 
 
 def test_questions_are_answered_with_their_sentences(
     text, head, model_directory, tmp_path, capsys
 ):
-    assert annotate([tmp_path / "none", "--with", head("pos")]) == 2
-    capsys.readouterr()
     questions = ["Who sleeps?", "What is red?"]
-    arguments = [text, *questions, "--model", head("qa"), "--answers", 2]
-    assert ask(arguments) == 0
+    assert ask([text, *questions, "--model", head("qa"), "--answers", 2]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line[0] != " "] == questions
     answers = [line for line in lines if line[0] == " "]
