@@ -1,7 +1,6 @@
 """Published HDF5 weights: the one table of their names, for reading and writing."""
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -45,36 +44,68 @@ class Entry(NamedTuple):
     variables: tuple[keras.Variable | BlockedMatrix, ...]
 
 
-def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
-    """Name → shape of every dataset of the published layout; nothing is built."""
+# Name of a dataset → its shape, and where in the biLM the variables are that it holds.
+_Table = dict[str, tuple[Any, *tuple[str, ...]]]
+_CNN = "token_representation"
+_BLOCKED = "recurrent_kernel", "projection_kernel"
+
+
+def _published(config: ElmoConfig) -> _Table:
+    """The published layout; gates are in the order i, j, f, o."""
     n_filters, dim = config.n_filters, config.projection_dim
     dictionary, word_dim = config.dictionary, config.word_embedding_dim
-    n_characters = dictionary.n_characters if dictionary else N_CHARACTERS
-    shapes = {}
+    table: _Table = {}
     if config.has_characters:
-        shapes["char_embed"] = n_characters, config.char_embedding_dim
+        n_characters = dictionary.n_characters if dictionary else N_CHARACTERS
+        shape = n_characters, config.char_embedding_dim
+        table["char_embed"] = shape, f"{_CNN}.embeddings"
     if word_dim and dictionary is not None:
         name = "embedding" if config.is_of_tokens else "word_embed"
-        shapes[name] = dictionary.n_words, word_dim
+        table[name] = (dictionary.n_words, word_dim), f"{_CNN}.word_embeddings"
     for i, (width, count) in enumerate(config.filters):
-        shapes[f"CNN/W_cnn_{i}"] = (1, width, config.char_embedding_dim, count)
-        shapes[f"CNN/b_cnn_{i}"] = (count,)
+        shape = 1, width, config.char_embedding_dim, count
+        table[f"CNN/W_cnn_{i}"] = shape, f"{_CNN}.kernels.{i}"
+        table[f"CNN/b_cnn_{i}"] = (count,), f"{_CNN}.biases.{i}"
     for i in range(config.n_highway):
+        shape, highway = (n_filters, n_filters), f"{_CNN}.highways.{i}"
         for gate in ("carry", "transform"):
-            shapes[f"CNN_high_{i}/W_{gate}"] = (n_filters, n_filters)
-            shapes[f"CNN_high_{i}/b_{gate}"] = (n_filters,)
+            table[f"CNN_high_{i}/W_{gate}"] = shape, f"{highway}.{gate}_kernel"
+            table[f"CNN_high_{i}/b_{gate}"] = (n_filters,), f"{highway}.{gate}_bias"
     if config.has_projection:
-        kernel = word_dim + n_filters, dim
-        shapes |= {"CNN_proj/W_proj": kernel, "CNN_proj/b_proj": (dim,)}
-    for direction, layer in itertools.product(range(2), range(config.n_layers)):
-        cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-        shapes[f"{cell}/W_0"] = (2 * dim, 4 * config.units)
-        # Without the forget gate's bias of 1.0, which is added at run time, unless
-        # `config.forget_bias` is 0.
-        shapes[f"{cell}/B"] = (4 * config.units,)
-        if config.has_lstm_projection:
-            shapes[f"{cell}/W_P_0"] = (config.units, dim)
-    return shapes
+        shape = word_dim + n_filters, dim
+        table["CNN_proj/W_proj"] = shape, f"{_CNN}.projection.kernel"
+        table["CNN_proj/b_proj"] = (dim,), f"{_CNN}.projection.bias"
+    for d, direction in enumerate(("forward", "backward")):
+        for j in range(config.n_layers):
+            cell = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
+            lstm, size = f"lstm.{direction}.lstms.{j}", 4 * config.units
+            shape = 2 * dim, size
+            table[f"{cell}/W_0"] = shape, f"{lstm}.kernel", f"{lstm}.recurrent_kernel"
+            # Without the forget gate's bias of 1.0, which is added at run time, unless
+            # `config.forget_bias` is 0.
+            table[f"{cell}/B"] = (size,), f"{lstm}.bias"
+            if config.has_lstm_projection:
+                shape = config.units, dim
+                table[f"{cell}/W_P_0"] = shape, f"{lstm}.projection_kernel"
+    return table
+
+
+def _entries(table: _Table, bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
+    return {
+        name: Entry(shape, tuple(_variable(bilm, path) for path in paths))
+        for name, (shape, *paths) in table.items()
+    }
+
+
+def _variable(item: Any, path: str) -> Any:
+    for part in path.split("."):
+        item = item[int(part)] if part.isdecimal() else getattr(item, part)
+    return BlockedMatrix(item) if path.endswith(_BLOCKED) else item
+
+
+def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
+    """Name → shape of every dataset of the published layout; nothing is built."""
+    return {name: shape for name, (shape, *_) in _published(config).items()}
 
 
 def n_parameters(config: ElmoConfig) -> int:
@@ -83,42 +114,18 @@ def n_parameters(config: ElmoConfig) -> int:
 
 
 def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
-    """Name → entry of each published dataset; gates are in the order i, j, f, o."""
-    return _table(published_shapes(bilm.config), _variables(bilm))
-
-
-def _table(shapes, variables):
-    pairs = zip(shapes.items(), variables, strict=True)
-    return {name: Entry(shape, parts) for (name, shape), parts in pairs}
-
-
-def _variables(bilm):
-    """The variables of each dataset, in the order of `published_shapes`."""
-    cnn = bilm.token_representation
-    if bilm.config.has_characters:
-        yield (cnn.embeddings,)
-    if bilm.config.word_embedding_dim:
-        yield (cnn.word_embeddings,)
-    pairs = [*zip(cnn.kernels, cnn.biases)]
-    for highway in cnn.highways:
-        pairs.append((highway.carry_kernel, highway.carry_bias))
-        pairs.append((highway.transform_kernel, highway.transform_bias))
-    if cnn.projection is not None:
-        pairs.append((cnn.projection.kernel, cnn.projection.bias))
-    yield from ((variable,) for pair in pairs for variable in pair)
-    for direction in (bilm.lstm.forward, bilm.lstm.backward):
-        for lstm in direction.lstms:
-            yield lstm.kernel, BlockedMatrix(lstm.recurrent_kernel)
-            yield (lstm.bias,)
-            if lstm.projection_kernel is not None:
-                yield (BlockedMatrix(lstm.projection_kernel),)
+    """Name → entry of each published dataset."""
+    return _entries(_published(bilm.config), bilm)
 
 
 def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """Name → entry of the softmax, which published HDF5 files leave out."""
-    softmax: Any = bilm.softmax
-    shapes = softmax_shapes(bilm.config, softmax.bias.shape[0])
-    return _table(shapes, [(softmax.kernel,), (softmax.bias,)])
+    kernel, bias = softmax_shapes(bilm.config, bilm.vocabulary_size or 0).values()
+    table: _Table = {
+        "softmax/W": (kernel, "softmax.kernel"),
+        "softmax/b": (bias, "softmax.bias"),
+    }
+    return _entries(table, bilm)
 
 
 def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
