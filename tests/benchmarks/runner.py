@@ -98,13 +98,18 @@ class Worker:
 
 @contextlib.contextmanager
 def worker(
-    script: str, *arguments: str | Path, python: str = "", gpus: bool = True
+    script: str,
+    *arguments: str | Path,
+    python: str = "",
+    root: Path = ROOT,
+    gpus: bool = True,
 ) -> Iterator[Worker]:
-    """A process of `workers/SCRIPT.py` within the block."""
+    """A process of `workers/SCRIPT.py` within the block, which imports what `root` holds."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         process = process_of(
             [python or interpreter(script), HERE / f"workers/{script}.py", *arguments],
             peer=script in PEERS,
+            root=root,
             gpus=gpus,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -126,12 +131,12 @@ def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterato
 
 @contextlib.contextmanager
 def finished(
-    command: Sequence[object], gpus: bool = True
+    command: Sequence[object], root: Path = ROOT, gpus: bool = True
 ) -> Iterator[subprocess.Popen]:
     """A command of the package, which has done its work when the block ends."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         streams = {"stdout": log, "stderr": log}
-        process = process_of(command, gpus=gpus, cwd=ROOT, **streams)
+        process = process_of(command, root=root, gpus=gpus, cwd=root, **streams)
         try:
             yield process
             if process.wait():
@@ -146,10 +151,15 @@ def end_of(log: IO[str]) -> str:
 
 
 def process_of(
-    command: Sequence[object], peer: bool = False, gpus: bool = True, **options: Any
+    command: Sequence[object],
+    *,
+    peer: bool = False,
+    root: Path = ROOT,
+    gpus: bool = True,
+    **options: Any,
 ) -> subprocess.Popen:
-    """A process that imports this `elmo_keras`, or that of a peer."""
-    own = {"TF_USE_LEGACY_KERAS": "1"} if peer else {"PYTHONPATH": str(ROOT)}
+    """A process that imports the `elmo_keras` of a checkout, or that of a peer."""
+    own = {"TF_USE_LEGACY_KERAS": "1"} if peer else {"PYTHONPATH": str(root)}
     own |= {} if gpus else {"CUDA_VISIBLE_DEVICES": "-1"}
     quiet = {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [str(word) for word in command]

@@ -43,11 +43,11 @@ SYSTEMS = "function", "gRPC", "embedded", "REST", "int8"
 class Server:
     """`python -m export.serve`, its `process`, `port` and `rest_port`."""
 
-    def __init__(self, folder: Path, *options: str):
+    def __init__(self, folder: Path, *options: str, root: Path = runner.ROOT):
         command = [sys.executable, "-m", "export.serve", folder.absolute()]
         command += [*options, "--port=0", "--rest-port=0"]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = runner.process_of(command, cwd=runner.ROOT, **streams)
+        self.process = runner.process_of(command, root=root, cwd=root, **streams)
         line = self.process.stdout.readline()
         if not line:
             raise ValueError(f"{folder} can't be served.")

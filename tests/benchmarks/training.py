@@ -48,7 +48,7 @@ class TrainPy:
         self._steps += number
         command = [sys.executable, "train.py", "--output", self.folder]
         command += [*self._arguments, "--published-state", "--steps", self._steps]
-        with runner.finished(command, self._gpus) as process:
+        with runner.finished(command, gpus=self._gpus) as process:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         self._gigabytes = max(self._gigabytes, used.ru_maxrss * 1024 / 1e9)

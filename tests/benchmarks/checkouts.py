@@ -1,0 +1,140 @@
+"""This checkout's speed beside another one's, such as that of an earlier version.
+
+    python -m tests.benchmarks.checkouts OTHER
+    python -m tests.benchmarks.checkouts OTHER --only float32-1 help --rounds 9
+
+Both take turns with the same interpreter, text and random weights, each in processes of
+its own. A cell is the median of the seconds; `other / this` is the median of the rounds'
+ratios: above 1, this checkout is faster.
+"""
+
+import contextlib
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.benchmarks import runner
+from tests.benchmarks.serving import Clients, Server, expected_of
+from tests.support.paths import DATA
+
+
+class Setting(NamedTuple):
+    """What a measure gets: the checkouts by name, and the folder of model and text."""
+
+    roots: Mapping[str, Path]
+    folder: Path
+    sentences: list[list[str]]
+    rounds: int
+    seconds: float
+
+
+Seconds = dict[str, list[float]]  # of each round, by checkout
+
+
+def asked(setting: Setting, job: str, request: str, size: int = 0) -> Seconds:
+    """Asks a worker of each checkout for the same work."""
+    sizes = {"size": size} if size else {}
+    workers = {
+        name: runner.worker("checkout", job, setting.folder, root=root)
+        for name, root in setting.roots.items()
+    }
+    with runner.started(workers) as systems:
+        found = runner.in_turns(
+            systems,
+            lambda system, _: system.ask(request, **sizes)["seconds"],
+            rounds=setting.rounds,
+            warm_up=1,
+        )
+    return found
+
+
+def first_vector(setting: Setting) -> Seconds:
+    """From the start of a process to the vectors of a sentence by `en` in int8."""
+
+    def start(root: Path, _: int) -> float:
+        begin = time.perf_counter()
+        with runner.worker("checkout", "int8", setting.folder, root=root) as system:
+            system.ask("run", size=1, number=1)
+            return time.perf_counter() - begin
+
+    return runner.in_turns(setting.roots, start, rounds=setting.rounds, warm_up=1)
+
+
+def shown_help(setting: Setting) -> Seconds:
+    """`elmo-keras --help`, from the start of the process to its end."""
+
+    def run(root: Path, _: int) -> float:
+        project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+        module, function = project["scripts"]["elmo-keras"].split(":")
+        code = f"from {module} import {function}; {function}(['--help'])"
+        begin = time.perf_counter()
+        with runner.finished([sys.executable, "-c", code], root=root):
+            pass
+        return time.perf_counter() - begin
+
+    return runner.in_turns(setting.roots, run, rounds=setting.rounds, warm_up=1)
+
+
+def served(setting: Setting, clients: int) -> Seconds:
+    """The seconds for a request of one sentence, by clients of this process."""
+    with contextlib.ExitStack() as stack:
+        systems = {}
+        for name, root in setting.roots.items():
+            export = setting.folder / f"exported-{name}"
+            if not export.exists():
+                command = [sys.executable, "-m", "export", setting.folder, export]
+                with runner.finished(command, root=root):
+                    pass
+            port = stack.enter_context(Server(export, root=root)).port
+            systems[name] = Clients(port, expected_of(port, setting.sentences))
+
+        def ask(system: Clients, _: int) -> float:
+            times = system.ask("calls", threads=clients, seconds=setting.seconds)
+            return setting.seconds / len(times)
+
+        return runner.in_turns(systems, ask, rounds=setting.rounds, warm_up=1)
+
+
+MEASURES = {  # name → title, function and its further arguments
+    "float32-1": ("sentences one by one", asked, "float32", "run", 1),
+    "float32-32": ("batches of 32", asked, "float32", "run", 32),
+    "float32-file": ("a file", asked, "float32", "file"),
+    "int8-1": ("sentences one by one, int8", asked, "int8", "run", 1),
+    "int8-32": ("batches of 32, int8", asked, "int8", "run", 32),
+    "int8-file": ("a file, int8", asked, "int8", "file"),
+    "training": ("a training step, 128 x 20", asked, "training", "run"),
+    "pipelines": ("en-pos and en-ner", asked, "pipelines", "run"),
+    "serving-1": ("a served request, one client", served, 1),
+    "serving-16": ("a served request, 16 clients", served, 16),
+    "help": ("elmo-keras --help", shown_help),
+    "first": ("first vector of a process, int8", first_vector),
+}
+
+
+def main(
+    other: Path,
+    /,
+    *,
+    text: Path = DATA / "en_wiki/valid.txt",
+    sentences: runner.Count = 256,
+    rounds: runner.Count = 5,
+    seconds: runner.Positive = 3.0,
+    only: Sequence[str] = tuple(MEASURES),
+) -> None:
+    given = runner.read(text, sentences)
+    roots = {"this": runner.ROOT, "other": other.resolve()}
+    runner.head("preset small", "this, ms", "other, ms", "other / this")
+    with runner.inputs("small", given) as folder:
+        setting = Setting(roots, folder, given, rounds, seconds)
+        for title, measure, *arguments in map(MEASURES.__getitem__, only):
+            found = measure(setting, *arguments)
+            this, others = ([1000 * s for s in found[name]] for name in roots)
+            ratio = runner.ratio(others, this)
+            runner.row(title, runner.spread(this, 1), runner.spread(others, 1), ratio)
+
+
+if __name__ == "__main__":
+    runner.run(main)
