@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.benchmarks import runner
+from tests.benchmarks.embedding import sliced
 from tests.benchmarks.serving import Clients, Server, expected_of
 from tests.support.paths import DATA
 
@@ -34,33 +35,34 @@ class Setting(NamedTuple):
 Seconds = dict[str, list[float]]  # of each round, by checkout
 
 
-def asked(setting: Setting, job: str, request: str, size: int = 0) -> Seconds:
-    """Asks a worker of each checkout for the same work."""
-    sizes = {"size": size} if size else {}
+def asked(setting: Setting, script: str, way: str, size: int = 0) -> Seconds:
+    """Asks a worker of each checkout for the same work, of batches of `size` if given."""
+    request, more = ("file", {}) if script == "ours" else ("run", {})
+    if size:
+        request, more = "run", {"batches": sliced(setting.sentences, size)}
     workers = {
-        name: runner.worker("checkout", job, setting.folder, root=root)
+        name: runner.worker(script, setting.folder, way, root=root)
         for name, root in setting.roots.items()
     }
     with runner.started(workers) as systems:
-        found = runner.in_turns(
+        return runner.in_turns(
             systems,
-            lambda system, _: system.ask(request, **sizes)["seconds"],
+            lambda system, _: system.ask(request, **more)["seconds"],
             rounds=setting.rounds,
             warm_up=1,
         )
-    return found
 
 
 def first_vector(setting: Setting) -> Seconds:
-    """From the start of a process to the vectors of a sentence by `en` in int8."""
-
-    def start(root: Path, _: int) -> float:
-        begin = time.perf_counter()
-        with runner.worker("checkout", "int8", setting.folder, root=root) as system:
-            system.ask("run", size=1, number=1)
-            return time.perf_counter() - begin
-
-    return runner.in_turns(setting.roots, start, rounds=setting.rounds, warm_up=1)
+    """From the start of a process to the vectors of a sentence in int8."""
+    systems = {
+        name: lambda root=root: runner.worker("ours", setting.folder, "int8", root=root)
+        for name, root in setting.roots.items()
+    }
+    batches = [setting.sentences[:1]]
+    return runner.first_answers(
+        systems, lambda w: w.ask("run", batches=batches), rounds=setting.rounds
+    )
 
 
 def shown_help(setting: Setting) -> Seconds:
@@ -99,17 +101,17 @@ def served(setting: Setting, clients: int) -> Seconds:
 
 
 MEASURES = {  # name → title, function and its further arguments
-    "float32-1": ("sentences one by one", asked, "float32", "run", 1),
-    "float32-32": ("batches of 32", asked, "float32", "run", 32),
-    "float32-file": ("a file", asked, "float32", "file"),
-    "int8-1": ("sentences one by one, int8", asked, "int8", "run", 1),
-    "int8-32": ("batches of 32, int8", asked, "int8", "run", 32),
-    "int8-file": ("a file, int8", asked, "int8", "file"),
-    "training": ("a training step, 128 x 20", asked, "training", "run"),
-    "pipelines": ("en-pos and en-ner", asked, "pipelines", "run"),
+    "float32-1": ("sentences one by one", asked, "ours", "embedder", 1),
+    "float32-32": ("batches of 32", asked, "ours", "embedder", 32),
+    "float32-file": ("a file", asked, "ours", "embedder"),
+    "int8-1": ("sentences one by one, int8", asked, "ours", "int8", 1),
+    "int8-32": ("batches of 32, int8", asked, "ours", "int8", 32),
+    "int8-file": ("a file, int8", asked, "ours", "int8"),
+    "training": ("a training step, 128 × 20", asked, "checkout", "training"),
+    "pipelines": ("`en-pos` and `en-ner`", asked, "checkout", "pipelines"),
     "serving-1": ("a served request, one client", served, 1),
     "serving-16": ("a served request, 16 clients", served, 16),
-    "help": ("elmo-keras --help", shown_help),
+    "help": ("`elmo-keras --help`", shown_help),
     "first": ("first vector of a process, int8", first_vector),
 }
 

@@ -9,20 +9,19 @@ layers, with the same random weights in the published layout:
 - AllenNLP: `allennlp.modules.elmo.Elmo` and `batch_to_ids`;
 - simple-elmo graph: its batched graph and `Batcher`; API: `ElmoModel.get_elmo_vectors`;
 - elmo-keras float32, bfloat16: `Elmo.all_layers` in a `tf.function`, `embed_corpus` for the
-  file; eager: `Elmo.all_layers` outside of any graph; Embedder: an `Embedder`; int8, LiteRT
-  float32: an `Embedder` of a `.tflite` file, without TensorFlow. Where there is a GPU,
-  those of TensorFlow use it, except "float32 on the CPU".
+  file; Embedder: an `Embedder`; int8, LiteRT float32: an `Embedder` of a `.tflite` file,
+  without TensorFlow. Where there is a GPU, those of TensorFlow use it, except "float32 on
+  the CPU".
 
-Batches have words that elmo-keras has computed before, whole files new ones. Only real tokens count. A turn has at least eight sentences. Of the whole sample, the
-peers get batches of each of --file-batch-sizes, sorted by length, and the fastest size
-runs the further rounds; elmo-keras gets the file as it is. "To its fastest batches"
-compares with the fastest peer's batches as they come, of the size that is best for it.
-Peak memory is that of the process so far.
+Batches have words that elmo-keras has computed before, whole files new ones. Only real
+tokens count. A turn has at least eight sentences. Of the whole sample, the peers get
+batches of each of --file-batch-sizes, sorted by length, and the fastest size runs the
+further rounds; elmo-keras gets the file as it is. Peak memory is that of the process so
+far. The first vectors are those of a new process.
 """
 
-import functools
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +36,13 @@ PEERS = {  # system → script and way
 }
 OURS = {
     f"elmo-keras {way}": ("ours", way.lower())
-    for way in ("float32", "bfloat16", "eager", "Embedder")
+    for way in ("float32", "bfloat16", "Embedder")
 } | {
-    "elmo-keras int8": ("in_litert", "int8"),
-    "elmo-keras int8 1 thread": ("in_litert", "int8-1"),
-    "elmo-keras LiteRT float32": ("in_litert", "float32"),
+    "elmo-keras int8": ("ours", "int8"),
+    "elmo-keras int8 1 thread": ("ours", "int8-1"),
+    "elmo-keras LiteRT float32": ("ours", "litert"),
 }
 SYSTEMS = PEERS | OURS
-KNOWN_AT_ONCE = 128
 N_COMPARED, AT_ONCE, MIN_SENTENCES = 32, 8, 8
 Sentences = list[list[str]]
 
@@ -61,97 +59,95 @@ def main(
 ) -> None:
     given = runner.read(text, sentences)
     known = SYSTEMS | {runner.ON_CPU: OURS[FLOAT32]}
-    chosen = {name: known[name] for name in systems}
-    print(f"{len(given):,} sentences of {n_tokens(given):,} tokens\n")
     for preset in presets:
-        with (
-            runner.inputs(preset, given) as folder,
-            runner.started(
-                {
-                    name: runner.worker(script, folder, way, gpus=name != runner.ON_CPU)
-                    for name, (script, way) in chosen.items()
-                }
-            ) as found,
-        ):
-            for name, worker in found.items():
-                known = [[["a"]]] if name in PEERS else sliced(given, KNOWN_AT_ONCE)
-                worker.ask("run", batches=known)
-            speeds = Speeds(found, given)
-            relative = "to the fastest peer", "to its fastest batches"
-            columns = "system", runner.RATE, *relative, "peak memory", "rounds"
-            runner.head("preset", "batch", *columns)
-            for size in batch_sizes:
-                for cells in speeds.of_batches(size, seconds):
-                    runner.row(preset, size, *cells)
-            for cells in speeds.of_file(file_batch_sizes, seconds):
-                runner.row(preset, "whole file", *cells)
-            print()
-            cosine = "cosine to our float32 by layer: mean (worst)"
-            compared = runner.ON_CPU if runner.ON_CPU in found else ALLENNLP
-            difference_to = f"largest difference to {compared}"
-            runner.head("preset", "system", difference_to, cosine, "on")
-            vectors = {n: saved(w, given, folder) for n, w in found.items()}
-            peer, ours = vectors.get(compared), vectors.get(FLOAT32)
-            for name, own in vectors.items():
-                off = "–" if peer is None else difference(own, peer)
-                cosine = "–" if ours is None else cosines(own, ours)
-                runner.row(preset, name, off, cosine, found[name].hello["on"])
-            print()
-
-
-class Speeds:
-    """Lets workers embed the same sentences in turns; returns the cells of their rows."""
-
-    def __init__(self, workers: Mapping, sentences: Sentences):
-        self.workers, self.sentences = workers, sentences
-        self._unsorted = 0.0  # speed of a peer
-
-    def of_batches(self, size: int, seconds: float) -> list[list[str]]:
-        """Embeds batches of `size` sentences as they come, new ones in each round."""
-        batches = functools.partial(batches_of, size, self.sentences)
-        found = runner.in_turns(
-            self.workers, lambda w, i: w.ask("run", batches=batches(i)), seconds=seconds
-        )
-        cells, fastest = self._cells(found)
-        self._unsorted = max(self._unsorted, fastest)
-        return cells
-
-    def of_file(self, sizes: Sequence[int], seconds: float) -> list[list[str]]:
-        """Embeds all sentences: once in each way of a system, then in its fastest."""
-        ways = {}
-        for name, worker in self.workers.items():
-            requests = file_requests(name, self.sentences, sizes)
-            took = {
-                way: worker.ask(request, **arguments)["seconds"]
-                for way, (request, arguments) in requests.items()
+        with runner.inputs(preset, given) as folder:
+            processes = {
+                name: lambda name=name: runner.worker(
+                    known[name][0], folder, known[name][1], gpus=name != runner.ON_CPU
+                )
+                for name in systems
             }
-            if took:
-                way = min(took, key=took.get)
-                ways[way] = worker, *requests[way]
-        found = runner.in_turns(
-            ways, lambda way, _: way[0].ask(way[1], **way[2]), seconds=seconds
-        )
-        return self._cells(found, self._unsorted)[0]
-
-    def _cells(self, found, unsorted=0.0):
-        """The cells of all rows, and the fastest peer's speed."""
-        rates = runner.speeds(found)
-        medians = {label: statistics.median(r) for label, r in rates.items()}
-        names = {label: label.split(",")[0] for label in found}
-        fastest = max((medians[n] for n in found if names[n] in PEERS), default=0.0)
-        cells = []
-        for label, name in names.items():
-            cells.append(
-                [
-                    label,
-                    runner.spread(rates[label]),
-                    f"{medians[label] / fastest:.2f}" if fastest else "–",
-                    f"{medians[label] / unsorted:.2f}" if unsorted else "–",
-                    f"{self.workers[name].peak_memory():.2f} GB",
-                    len(rates[label]),
-                ]
+            first = runner.first_answers(
+                processes, lambda worker: worker.ask("run", batches=[[["a"]]])
             )
-        return cells, fastest
+            with runner.started(
+                {n: start() for n, start in processes.items()}
+            ) as found:
+                print_speeds(
+                    preset, found, given, seconds, batch_sizes, file_batch_sizes
+                )
+                print_vectors(preset, found, given, folder, first)
+
+
+def print_speeds(preset, workers, sentences, seconds, batch_sizes, file_batch_sizes):
+    for name, worker in workers.items():
+        known = [[["a"]]] if name in PEERS else sliced(sentences, 128)
+        worker.ask("run", batches=known)
+    columns = "system", runner.RATE, "to the fastest peer", "peak memory", "rounds"
+    runner.head("preset", "batch", *columns)
+    for size in batch_sizes:
+        found = runner.in_turns(
+            workers,
+            lambda w, i, size=size: w.ask(
+                "run", batches=batches_of(size, sentences, i)
+            ),
+            seconds=seconds,
+        )
+        print_rates(preset, size, found, workers)
+    by_length = sorted(sentences, key=len)
+    ways = {}
+    for name, worker in workers.items():
+        requests = {name: ("file", {})}
+        if name in PEERS:
+            requests = {
+                f"{name}, sorted, {size}": ("run", {"batches": sliced(by_length, size)})
+                for size in file_batch_sizes
+            }
+        took = {way: worker.ask(r, **a)["seconds"] for way, (r, a) in requests.items()}
+        way = min(took, key=took.__getitem__)
+        ways[way] = worker, *requests[way]
+    found = runner.in_turns(
+        ways, lambda way, _: way[0].ask(way[1], **way[2]), seconds=seconds
+    )
+    print_rates(preset, "whole file", found, workers)
+
+
+def print_rates(preset, title, found: Mapping, workers: Mapping) -> None:
+    rates = runner.speeds(found)
+    names = {label: label.split(",")[0] for label in rates}
+    medians = {label: statistics.median(r) for label, r in rates.items()}
+    peer = max((medians[n] for n in rates if names[n] in PEERS), default=float("nan"))
+    for label, own in rates.items():
+        memory = f"{workers[names[label]].peak_memory():.2f} GB"
+        cells = runner.spread(own), f"{medians[label] / peer:.2f}", memory, len(own)
+        runner.row(preset, title, label, *cells)
+
+
+def print_vectors(preset, workers, sentences, folder: Path, first: Mapping) -> None:
+    """Prints how far the vectors are from those of a peer and of our float32."""
+    vectors = {}
+    for name, worker in workers.items():
+        path, batches = folder / "vectors.npy", sliced(sentences[:N_COMPARED], AT_ONCE)
+        worker.ask("save", batches=batches, path=str(path))
+        vectors[name] = np.load(path)  # (layers, tokens, dimensions)
+    compared = runner.ON_CPU if runner.ON_CPU in workers else ALLENNLP
+    cosine = "cosine to our float32 by layer: mean (worst)"
+    columns = f"largest difference to {compared}", cosine, "first vectors, s", "on"
+    print()
+    runner.head("preset", "system", *columns)
+    for name, own in vectors.items():
+        off, cosine = "–", "–"
+        if compared in vectors:
+            other = vectors[compared]
+            off = f"{np.abs(own - other).max():.1e} of {np.abs(other).max():.1f}"
+        if FLOAT32 in vectors:
+            cosine = ", ".join(
+                f"{c.mean():.6f} ({c.min():.6f})"
+                for c in runner.cosines(own, vectors[FLOAT32])
+            )
+        start = runner.spread(first[name], 2)
+        runner.row(preset, name, off, cosine, start, workers[name].hello["on"])
+    print()
 
 
 def batches_of(size: int, sentences: Sentences, i: int) -> list[Sentences]:
@@ -161,45 +157,9 @@ def batches_of(size: int, sentences: Sentences, i: int) -> list[Sentences]:
     return [[sentences[k % n] for k in range(f, f + size)] for f in firsts]
 
 
-def file_requests(
-    name: str, sentences: Sentences, batch_sizes: Sequence[int]
-) -> dict[str, tuple[str, dict]]:
-    """Ways in which a system embeds a file: labels, and requests to the worker."""
-    if name not in PEERS:
-        return {name: ("file", {})}
-    by_length = sorted(sentences, key=len)
-    return {
-        f"{name}, sorted, {size}": ("run", {"batches": sliced(by_length, size)})
-        for size in batch_sizes
-    }
-
-
 def sliced(sentences: Sentences, size: int) -> list[Sentences]:
     """The sentences in batches."""
     return [sentences[i : i + size] for i in range(0, len(sentences), size)]
-
-
-def saved(worker: runner.Worker, sentences: Sentences, folder: Path) -> np.ndarray:
-    """A system's vectors of the first sentences: (layers, tokens, dimensions)."""
-    batches, path = sliced(sentences[:N_COMPARED], AT_ONCE), folder / "vectors.npy"
-    worker.ask("save", batches=batches, path=str(path))
-    return np.load(path)
-
-
-def difference(vectors: np.ndarray, expected: np.ndarray) -> str:
-    """The largest difference, and the largest expected value."""
-    return f"{np.abs(vectors - expected).max():.1e} of {np.abs(expected).max():.1f}"
-
-
-def cosines(vectors: np.ndarray, expected: np.ndarray) -> str:
-    """For each layer the mean over the tokens, and the lowest."""
-    lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(expected, axis=2)
-    cosine = np.sum(vectors * expected, axis=2) / lengths  # (layers, tokens)
-    return ", ".join(f"{c.mean():.6f} ({c.min():.6f})" for c in cosine)
-
-
-def n_tokens(sentences: Iterable[Sequence[str]]) -> int:
-    return sum(map(len, sentences))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def main(
     distinct = [words.index(word) for word in dict.fromkeys(words)]
     for layer, (a, b) in enumerate(zip(exact_rows, rows)):
         a, b = (a, b) if layer else (a[distinct], b[distinct])
-        cosines = np.sum(unit(a) * unit(b), axis=1)
+        cosines = runner.cosines(a, b)
         shown = f"{cosines.mean():.6f}", f"{cosines.min():.5f}"
         runner.row(layer, *shown, f"{same_neighbours(a, b):.1%}")
     print()

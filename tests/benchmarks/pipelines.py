@@ -7,7 +7,6 @@ first answer is that of a new process. With --data, the folder of the corpora, b
 scored on what the heads did not learn from.
 """
 
-import time
 from pathlib import Path
 
 from elmo_keras.pipelines import make
@@ -27,18 +26,18 @@ def main(
     rounds: runner.Count = 5,
 ) -> None:
     names = {"elmo-keras": ("our_pipelines", *heads), "spaCy": ("with_spacy",)}
-    first, memory = {}, {}
-    for name, command in names.items():
-        times = []
-        for _ in range(rounds):
-            start = time.time()
-            with runner.worker(*command) as system:
-                system.ask("tag", sentences=SENTENCE)
-                times.append(time.time() - start)
-                system.ask("tag_file", path=str(text))
-                memory[name] = 1000 * system.peak_memory()
-        first[name] = times
-    with runner.started({n: runner.worker(*c) for n, c in names.items()}) as systems:
+    processes = {
+        name: lambda command=command: runner.worker(*command)
+        for name, command in names.items()
+    }
+    first = runner.first_answers(
+        processes, lambda system: system.ask("tag", sentences=SENTENCE), rounds=rounds
+    )
+    with runner.started({n: start() for n, start in processes.items()}) as systems:
+        memory = {}
+        for name, system in systems.items():
+            system.ask("tag_file", path=str(text))
+            memory[name] = 1000 * system.peak_memory()
         asked = {
             "spaCy, 2 processes": (systems["spaCy"], {"processes": 2}),
             "spaCy": (systems["spaCy"], {}),

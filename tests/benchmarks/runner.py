@@ -204,6 +204,22 @@ def in_turns(
             answers[name].append(ask(system, i))
 
 
+def first_answers(
+    systems: Mapping[str, Callable[[], contextlib.AbstractContextManager]],
+    ask: Callable[[Any], Any],
+    rounds: int = 3,
+) -> dict[str, list[float]]:
+    """Seconds from the start of a new process to its first answer, in turns."""
+
+    def start(system, _):
+        begin = time.perf_counter()
+        with system() as worker:
+            ask(worker)
+            return time.perf_counter() - begin
+
+    return in_turns(systems, start, rounds=rounds, warm_up=1)
+
+
 def read(path: Path, number: int | None = None) -> list[list[str]]:
     """All sentences, or N of them in random order, the same ones each time."""
     # Split at everything that any system takes for white space.
@@ -263,6 +279,12 @@ def compared(values: Mapping[str, Sequence[float]], digits: int = 0) -> dict[str
     """The spread of each system's values, and their ratio to those of the first one."""
     first = next(iter(values.values()))
     return {k: [spread(own, digits), ratio(own, first)] for k, own in values.items()}
+
+
+def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of each row of `a` to the same row of `b`, along the last axis."""
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    return np.sum(a * b, axis=-1) / np.maximum(lengths, 1e-9)
 
 
 def head(*columns: str) -> None:

@@ -57,13 +57,8 @@ def by_layer(model: str, pairs: Pairs) -> list[tuple[np.ndarray, np.ndarray]]:
     first, second = zip(*pairs)
     vectors = np.asarray(embedder.encode([*first, *second]))  # (sentences, layers, dim)
     layers = [*vectors.transpose(1, 0, 2), vectors.mean(axis=1)]
-    return [(cosines(x), cosines(x - x.mean(axis=0))) for x in layers]
-
-
-def cosines(x: np.ndarray) -> np.ndarray:
-    """Of each row of the first half to that of the second."""
-    x = x / np.linalg.norm(x, axis=1, keepdims=True).clip(1e-9)
-    return (x[: len(x) // 2] * x[len(x) // 2 :]).sum(axis=1)
+    centred = [(x, x - x.mean(axis=0)) for x in layers]
+    return [tuple(runner.cosines(*np.split(x, 2)) for x in pair) for pair in centred]
 
 
 if __name__ == "__main__":

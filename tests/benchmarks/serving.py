@@ -1,4 +1,4 @@
-"""The embedded server under load, beside a plain function over the same SavedModel.
+"""The server under load, beside a plain function over the same SavedModel.
 
     python -m tests.benchmarks.serving EXPORT --text FILE
     python -m tests.benchmarks.serving EXPORT --text FILE --systems embedded REST --rounds 1 --seconds 120
@@ -8,7 +8,6 @@ tokens separated by spaces; a request is one sentence. In turns:
 
 - function: a `tf.function` over `tf.saved_model.load`, called by threads of its own
   process, from `str` to a NumPy array, without any network;
-- gRPC: the simplest gRPC server around that function;
 - embedded: `elmo-keras serve`, with the options in --server, asked for `elmo`;
 - REST: the same server over REST, whose answers hold all outputs;
 - int8: the same server with the `.tflite` file of --litert.
@@ -21,6 +20,7 @@ ones of the `.tflite` file.
 import contextlib
 import itertools
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -37,7 +37,7 @@ from tests.support.processes import megabytes
 from tests.support.serving_load import Load, grpc_client, rest_client
 
 TOLERANCE = 1e-5  # batches of different shapes are summed in a different order
-SYSTEMS = "function", "gRPC", "embedded", "REST", "int8"
+SYSTEMS = "function", "embedded", "REST", "int8"
 
 
 class Server:
@@ -51,8 +51,7 @@ class Server:
         line = self.process.stdout.readline()
         if not line:
             raise ValueError(f"{folder} can't be served.")
-        ports = [part.split(",")[0] for part in line.split("on port ")[1:]]
-        self.port, self.rest_port = map(int, ports)
+        self.port, self.rest_port = map(int, re.findall(r"on port (\d+)", line))
 
     def __enter__(self):
         return self
@@ -100,25 +99,6 @@ def expected_of(port: int, sentences: Sequence[Sequence[str]]) -> dict[str, np.n
         return {" ".join(sentence): predict(sentence)[1] for sentence in sentences}
 
 
-def called(systems: dict, *, threads: int, seconds: float, rounds: int) -> dict:
-    """Lets clients call systems in turns: the seconds of all calls, by round."""
-    for system in systems.values():
-        system.ask("calls", threads=threads, seconds=min(seconds, 2.0))
-    return runner.in_turns(
-        systems,
-        lambda system, _: system.ask("calls", threads=threads, seconds=seconds),
-        rounds=rounds,
-    )
-
-
-def measures(found: dict, seconds: float) -> tuple[dict, dict]:
-    """Requests a second and median milliseconds of each system, by round."""
-    middle = statistics.median
-    rates = {name: [len(r) / seconds for r in own] for name, own in found.items()}
-    p50 = {name: [1000 * middle(r) for r in own] for name, own in found.items()}
-    return rates, p50
-
-
 def main(
     export: Path,
     /,
@@ -128,23 +108,25 @@ def main(
     rounds: runner.Count = 5,
     seconds: runner.Positive = 3.0,
     clients: runner.Count = 16,
-    systems: Sequence[str] = SYSTEMS[:3],
+    systems: Sequence[str] = SYSTEMS[:2],
     litert: Path | None = None,
     server: Sequence[str] = (),
 ) -> int:
     """Prints the table; returns status 1 if an answer was wrong or missing."""
     given = runner.read(text, sentences)
     version = (export / str(versions(export)[-1])).absolute()
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
         ours = Server(export, *(f"--{option}" for option in server))
         stack.enter_context(ours)
-        file = runner.write(Path(folder) / "sentences.txt", given)
-        plain = runner.worker("plain_server", version, file)
-        function = stack.enter_context(plain)
-        expected = expected_of(function.hello, given)
+        file = runner.write(folder / "sentences.txt", given)
+        function = runner.worker("plain_function", version, file)
+        function = stack.enter_context(function)
+        function.ask("save", path=str(folder / "vectors.npz"))
+        vectors = np.load(folder / "vectors.npz").values()
+        expected = dict(zip(map(" ".join, given), vectors))
         found = {
             "function": function,
-            "gRPC": Clients(function.hello, expected),
             "embedded": Clients(ours.port, expected),
             "REST": Clients(ours.rest_port, expected, rest_client),
         }
@@ -152,31 +134,28 @@ def main(
             port = stack.enter_context(Server(litert)).port
             found["int8"] = Clients(port, expected_of(port, given))
         found = {name: found[name] for name in systems}
-        rate, more = "requests/s: median (lowest – highest)", "more than the first"
+        rate = "requests/s: median (lowest – highest)"
         checks = "answers", "failed", "largest difference", "our memory"
-        runner.head("clients", "system", rate, "ratio", "p50", more, "p99", *checks)
+        runner.head("clients", "system", rate, "ratio", "p50", "p99", *checks)
         for n in (1, clients):
-            times = called(found, threads=n, seconds=seconds, rounds=rounds)
-            for name, cells in rows(times, seconds).items():
-                own, checks = found[name], ["–"] * 3
+            times = runner.in_turns(
+                found,
+                lambda system, _, n=n: system.ask("calls", threads=n, seconds=seconds),
+                rounds=rounds,
+                warm_up=1,
+            )
+            rates = {
+                name: [len(r) / seconds for r in own] for name, own in times.items()
+            }
+            for name, cells in runner.compared(rates, 1).items():
+                own, counts = found[name], ["–"] * 3
                 if isinstance(own, Clients):
-                    checks = own.answers, own.failed, f"{own.largest:.1e}"
-                runner.row(
-                    n, name, *cells, *checks, f"{megabytes(ours.process.pid):,} MB"
-                )
+                    counts = own.answers, own.failed, f"{own.largest:.1e}"
+                p50 = statistics.median(map(statistics.median, times[name]))
+                late = np.percentile(sum(times[name], []), 99)
+                cells = *cells, *(f"{1000 * s:.1f} ms" for s in (p50, late)), *counts
+                runner.row(n, name, *cells, f"{megabytes(ours.process.pid):,} MB")
         return int(any(getattr(own, "failed", 0) for own in found.values()))
-
-
-def rows(found: dict, seconds: float) -> dict[str, list[str]]:
-    """The cells of each system's row, which is compared with the first one."""
-    (rates, p50), cells = measures(found, seconds), {}
-    first = p50[next(iter(found))]
-    for name, compared in runner.compared(rates, 1).items():
-        more = [a - b for a, b in zip(p50[name], first, strict=True)]
-        late = 1000 * np.percentile(sum(found[name], []), 99)
-        middle = [statistics.median(values) for values in (p50[name], more)]
-        cells[name] = [*compared, *(f"{ms:.1f} ms" for ms in (*middle, late))]
-    return cells
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ Systems take turns at 512 sentences of Wikipedia.
 import collections
 import random
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,14 +47,17 @@ def main(
     }
     sentences = runner.read(data / "en_wiki/valid.txt")[:512]
     pairs = read_pairs(data / "en_snli/dev.txt")
-    first = {name: [] for name in commands}
-    for name, command in commands.items():
-        for _ in range(0 if "word2vec" in name else rounds):  # that one learns first
-            start = time.time()
-            with runner.worker(*command) as system:
-                system.ask("run", sentences=sentences[:1])
-                first[name].append(time.time() - start)
-    with runner.started({n: runner.worker(*c) for n, c in commands.items()}) as systems:
+    processes = {
+        name: lambda command=command: runner.worker(*command)
+        for name, command in commands.items()
+    }
+    quick = {
+        n: p for n, p in processes.items() if "word2vec" not in n
+    }  # that one learns
+    first = runner.first_answers(
+        quick, lambda system: system.ask("run", sentences=sentences[:1]), rounds=rounds
+    )
+    with runner.started({n: start() for n, start in processes.items()}) as systems:
         found = runner.in_turns(
             systems,
             lambda system, _: system.ask("run", sentences=sentences),
@@ -68,7 +70,7 @@ def main(
         for name, system in systems.items():
             scores = probe(system, data)
             cosines = np.array(system.ask("cosines", pairs=pairs)).reshape(-1, 2)
-            start = runner.spread(first[name], 2) if first[name] else "–"
+            start = runner.spread(first[name], 2) if name in first else "–"
             size = f"{system.hello['megabytes']:.0f}"
             rate = runner.spread(speed[name])
             runner.row(name, size, start, rate, *scores, share_right(cosines))

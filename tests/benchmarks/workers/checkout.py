@@ -1,9 +1,8 @@
-"""One checkout's side of `checkouts`, by names that earlier versions have too.
+"""One checkout's training and pipelines, by names that earlier versions have too.
 
-    python checkout.py JOB FOLDER
+    python checkout.py FOLDER training|pipelines
 
-JOB is `float32`, `int8` (`en`), `training` or `pipelines`; FOLDER holds a model of random
-weights and `sentences.txt`. PYTHONPATH names the checkout.
+FOLDER holds `sentences.txt`. PYTHONPATH names the checkout.
 """
 
 import itertools
@@ -14,49 +13,21 @@ from pathlib import Path
 
 import protocol
 
-BATCH = 32
 ROWS, STEPS, NEGATIVES, WORDS = 128, 20, 8192, 50_000
 EPOCHS = 3  # the first one traces
 
 
-def main(job: str, folder: Path) -> None:
+def main(folder: Path, job: str) -> None:
     # Each checkout has files of its own for LiteRT.
     place = Path(os.environ["PYTHONPATH"]).name
     os.environ["ELMO_KERAS_CACHE"] = str(folder / f"cache-{place}")
-    sentences = protocol.read(folder / "sentences.txt")
-    if job == "training":
-        requests = {"run": training(sentences)}
-    elif job == "pipelines":
-        requests = {"run": pipelines(sentences)}
-    else:
-        requests = embedding(folder, job, sentences)
-    protocol.answer_requests(job, requests)
-
-
-def embedding(folder: Path, arithmetic: str, sentences: protocol.Sentences) -> dict:
-    from elmo_keras import Embedder, embed_corpus
-
-    model = "en" if arithmetic == "int8" else folder
-    embedder = Embedder(model, layers="all", arithmetic=arithmetic)
-
-    def run(size: int, number: int | None = None) -> dict:
-        some = sentences[:number]
-        batches = [some[i : i + size] for i in range(0, len(some), size)]
-        return protocol.timed(some, lambda: list(map(embedder.encode, batches)) and 0)
-
-    def file() -> dict:
-        output = folder / f"{os.getpid()}.npy"
-        new = Embedder(model, layers="top", pooling="mean", arithmetic=arithmetic)
-        new.encode([["a"]])
-        text = folder / "sentences.txt"
-        work = lambda: embed_corpus(new, text, output, overwrite=True) and 0
-        return protocol.timed(sentences, work)
-
-    return {"run": run, "file": file}
+    work = {"training": training, "pipelines": pipelines}[job]
+    run = work(protocol.read(folder / "sentences.txt"))
+    protocol.answer_requests(job, {"run": run})
 
 
 def training(sentences: protocol.Sentences):
-    """The seconds of a step, with the text of an epoch over."""
+    """The seconds of a step, in epochs of a few steps."""
     import keras
 
     from elmo_keras import (
@@ -71,13 +42,8 @@ def training(sentences: protocol.Sentences):
     words = Vocabulary.count(sentences).words
     made_up = [f"made-up-{i}" for i in range(WORDS - len(words))]
     vocabulary, config = Vocabulary([*words, *made_up]), ElmoConfig.preset("small")
-    n_tokens = (2 + EPOCHS) * ROWS * STEPS
-    text, n = [], 0
-    for sentence in itertools.cycle(sentences):
-        if n >= n_tokens:
-            break
-        text.append(sentence)
-        n += len(sentence) + 1
+    text = [*itertools.islice(itertools.cycle(sentences), ROWS * STEPS // 10)]
+    n_steps = sum(len(sentence) + 1 for sentence in text) / (ROWS * STEPS)
     streams = Streams(
         Corpus.from_sentences(text),
         vocabulary,
@@ -97,8 +63,7 @@ def training(sentences: protocol.Sentences):
     def run() -> dict:
         ends.clear()
         model.fit(streams, epochs=EPOCHS, verbose=0, callbacks=[clock])
-        n_steps = streams.n_steps(0) * (EPOCHS - 1)
-        return {"seconds": (ends[-1] - ends[0]) / n_steps}
+        return {"seconds": (ends[-1] - ends[0]) / (EPOCHS - 1) / n_steps}
 
     return run
 
@@ -114,4 +79,4 @@ def pipelines(sentences: protocol.Sentences):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(Path(sys.argv[1]), sys.argv[2])

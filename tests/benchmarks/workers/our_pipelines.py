@@ -8,7 +8,6 @@ import protocol
 from elmo_keras.pipelines.pipeline import pipeline, predict_texts
 from elmo_keras.pipelines.texts import read_text
 
-imported = time.time()
 pipelines = [pipeline(name) for name in sys.argv[1:]]
 
 
@@ -40,6 +39,6 @@ def tag(sentences: list[list[str]]) -> list:
 
 
 protocol.answer_requests(
-    protocol.hello("ai-edge-litert", imported=imported),
+    protocol.hello("ai-edge-litert"),
     {"tag_file": tag_file, "tag": tag},
 )

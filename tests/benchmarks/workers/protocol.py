@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 Sentences = list[list[str]]
-N_TAGS, LEARNING_RATE = 17, 0.1  # of the training steps of a task
 ANSWERS, sys.stdout = sys.stdout, sys.stderr  # some systems print
 
 
@@ -28,11 +27,15 @@ def answer_requests(hello: object, requests: Mapping[str, Callable[..., Any]]) -
         answer(requests[name](**arguments))
 
 
-def hello(*packages: str, imported: float = 0.0) -> dict[str, Any]:
-    """What the process runs on, and when it had imported that."""
-    found = [f"{name} {importlib.metadata.version(name)}" for name in packages]
-    on = ", ".join([*found, f"Python {platform.python_version()}"])
-    return {"on": on, "imported": imported}
+def hello(*packages: str, size: int = 0) -> dict[str, Any]:
+    """What the process runs on, and the size of its model in bytes."""
+    names = [f"{name} {importlib.metadata.version(name)}" for name in packages]
+    on = ", ".join([*names, f"Python {platform.python_version()}"])
+    return {"on": on, "megabytes": size / 1e6}
+
+
+def folder_size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def answer(value: object) -> None:
@@ -44,35 +47,31 @@ def read(path: Path) -> Sentences:
     return [line.split(" ") for line in path.read_text("utf-8").split("\n")[:-1]]
 
 
-def timed(sentences: Sentences, work: Callable[[], Any]) -> dict[str, Any]:
-    """The seconds of some work, its result, and the tokens of its sentences.
-
-    And all seconds for which the process has computed so far.
-    """
+def timed(sentences: Sentences, work: Callable[[], Any]) -> dict[str, float]:
+    """The seconds of some work, and the tokens of its sentences."""
     tokens, start = sum(map(len, sentences)), time.perf_counter()
-    found = {"result": work(), "tokens": tokens}
-    found["seconds"] = time.perf_counter() - start
-    return found | {"processor": time.process_time()}
+    work()
+    return {"tokens": tokens, "seconds": time.perf_counter() - start}
 
 
 def requests(
-    work: Callable[[Sentences], Any], forget: Callable[[], Any] = lambda: None
+    embed: Callable[[Sentences], Any], forget: Callable[[], Any] = lambda: None
 ) -> dict[str, Callable[..., Any]]:
-    """Requests for work on batches of sentences, timed from lists of `str` on.
+    """Requests for the vectors of batches of sentences, from lists of `str` on.
 
-    `work` returns a loss, or vectors (sentences, layers, longest, dimensions), or a list
-    of those of each sentence; `forget` resets the LSTM state before they are saved.
+    `embed` returns vectors (sentences, layers, longest, dimensions), or a list of those of
+    each sentence; `forget` resets the LSTM state before they are saved.
     """
 
     def run(batches):
-        return timed(sum(batches, []), lambda: [result(work(b)) for b in batches])
+        return timed(sum(batches, []), lambda: [check(embed(b)) for b in batches])
 
     def save(batches, path):
         """Saves the vectors of real tokens: (layers, tokens, dimensions)."""
         real = []
         for batch in batches:
             forget()
-            for sentence, vectors in zip(batch, work(batch)):
+            for sentence, vectors in zip(batch, embed(batch)):
                 real.append(vectors[:, : len(sentence)].astype(np.float32))
         np.save(path, np.concatenate(real, axis=1))
 
@@ -89,7 +88,7 @@ def feature_requests(
     """
 
     def run(sentences):
-        return timed(sentences, lambda: features(sentences) and None)
+        return timed(sentences, lambda: features(sentences))
 
     def save(sentences, path):
         np.save(path, np.concatenate(features(sentences)).astype(np.float16))
@@ -105,16 +104,8 @@ def feature_requests(
     return {"run": run, "save": save, "cosines": cosines}
 
 
-def result(found: Any) -> float | None:
-    """A loss; None for vectors, once they are in NumPy."""
-    if isinstance(found, float | None):
-        return found
-    first = found[0] if isinstance(found, list) else found
+def check(vectors: Any) -> None:
+    """Refuses vectors that are still on their way to NumPy."""
+    first = vectors[0] if isinstance(vectors, list) else vectors
     if not isinstance(first, np.ndarray):
         raise TypeError(f"The vectors should be in NumPy. Received: {type(first)}")
-    return None
-
-
-def tags(sentence: list[str]) -> list[int]:
-    """The tagger's targets: each word's number of bytes, modulo `N_TAGS`."""
-    return [len(word.encode()) % N_TAGS for word in sentence]

