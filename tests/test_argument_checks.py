@@ -5,7 +5,12 @@ import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.layers import CharacterCNN, ProjectedLSTM, ScalarMix, WordSoftmax
-from elmo_keras.tasks import ESIM, Tagger, TextClassifier, TokenVectors
+from elmo_keras.tasks import (
+    CoreferenceModel,
+    Tagger,
+    TextClassifier,
+    TokenVectors,
+)
 
 CONFIG = ElmoConfig.preset("test")
 GROUPS = ((1, 2),)
@@ -23,7 +28,7 @@ CASES = [
     (WordSoftmax, (), "vocabulary_size", (None, -1)),
     (TokenVectors, (), "word_dim", (-1, "5", None)),
     (TextClassifier, (VECTORS,), "labels", ([], "ab", ["a", "a"], None, 3)),
-    (ESIM, (VECTORS, ["a"]), "units", (-1,)),
+    (CoreferenceModel, (VECTORS,), "units", (0, -1, "x", 2.5, None)),
     (Tagger, (VECTORS,), "tags", ([], "BIO", ["O", "O"], None)),
 ]
 

@@ -263,7 +263,7 @@ class CoreferencePipeline(Pipeline):
     def predict(self, batch):
         """The number of tokens of each part, and its clusters: first and last tokens."""
         return [
-            (sum(map(len, part)), self.model.resolve(part) if part else [])
+            (sum(map(len, part)), self.model.predict([part])[0] if part else [])
             for part in batch.sentences
         ]
 

@@ -9,7 +9,7 @@ from keras import ops
 from elmo_keras.tasks.answer_text import LONGEST_ANSWER, NO_ANSWER, offset_tokens
 from elmo_keras.tasks.encoder import NEVER, FastBidirectional, masked_softmax
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
+from elmo_keras.tasks.token_vectors import TokenVectors
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -124,9 +124,9 @@ class QuestionAnswering(TaskModel):
     Args:
         token_vectors: a `TokenVectors` layer; its vectors for the output are
             concatenated to the first biLSTM's output.
-        unanswerable: whether there are questions without an answer (SQuAD 2.0).
         units: size of each LSTM in each direction.
         dropout: rate of the dropout on the inputs of the layers.
+        unanswerable: whether there are questions without an answer (SQuAD 2.0).
         endings: endings of tokens that are not part of an answer.
         longest_answer: maximum length of an answer in tokens.
 
@@ -134,13 +134,15 @@ class QuestionAnswering(TaskModel):
         inputs: `context` and `question`, strings `(batch, time)`, see `TaskModel`.
 
     Output: start and end scores `(batch, time)`, very low at padding, and the score
-    of no answer `(batch,)`. `predict` gives the first and last token of the answers,
-    int32 `(batch, 2)`, `NO_ANSWER` for none. Labels have the same form; the loss is the
-    mean of −log p over those that are not `NOT_KNOWN`.
+    of no answer `(batch,)`. `predict` gives the answers as pieces of contexts, if contexts
+    and questions are `str`, `""` for none; for lists of tokens, the first and last token,
+    or None; of tensors int32 `(batch, 2)`, `NO_ANSWER` for none. Labels have this form; the
+    loss is the mean of −log p over those that are not `NOT_KNOWN`.
 
     >>> answerer = QuestionAnswering(TokenVectors(words=["who"]), units=3)
     >>> answerer.run_eagerly = True  # one question needs no graph
-    >>> answerer.answer("It was Ann.", "Who was it?") in "It was Ann."
+    >>> texts = {"context": ["It was Ann."], "question": ["Who was it?"]}
+    >>> answerer.predict(texts)[0] in "It was Ann."
     True
 
     Reference: Seo et al. 2017; Clark and Gardner 2018, sections 3 and 4, the model
@@ -153,19 +155,18 @@ class QuestionAnswering(TaskModel):
     def __init__(
         self,
         token_vectors: TokenVectors,
-        unanswerable: bool = False,
-        units: int = 100,
         *,
+        units: int = 100,
         dropout: float = 0.2,
+        unanswerable: bool = False,
         endings: Iterable[str] = (),
         longest_answer: int = LONGEST_ANSWER,
         **kwargs,
     ):
-        super().__init__(token_vectors, units, dropout, **kwargs)
+        super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
         self.unanswerable = unanswerable
         self.endings = list(endings)
         self.longest_answer = longest_answer
-        self.encoder = FastBidirectional(units, name="encoder")
         self.attention = AttentionFlow(name="attention")
         self.attended = keras.layers.Dense(2 * units, "relu", name="attended")
         self.reader = FastBidirectional(units, name="reader")
@@ -180,11 +181,10 @@ class QuestionAnswering(TaskModel):
             self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
 
     def build(self, input_shape=None):
-        vectors, dim = self.token_vectors, 2 * self.units
-        vectors.build()
-        self.encoder.build((None, None, vectors.input_dim))
-        self.attention.build((None, None, dim + vectors.output_dim))
-        self.attended.build((None, None, 4 * (dim + vectors.output_dim)))
+        encoded, dim = self.encoder.output_dim, 2 * self.units
+        self.encoder.build()
+        self.attention.build((None, None, encoded))
+        self.attended.build((None, None, 4 * encoded))
         self.reader.build((None, None, dim))
         self.self_attention.build((None, None, dim))
         self.self_attended.build((None, None, 3 * dim))
@@ -198,30 +198,22 @@ class QuestionAnswering(TaskModel):
 
     def call(self, inputs, training=False):
         x, mask = self._attended(inputs, training)
-        m = self.start_lstm(self.dropout(x, training=training), mask=mask)
+        m = self.start_lstm(self.drop(x, training=training), mask=mask)
         n = tf.concat([x, m], axis=-1)
-        n = self.end_lstm(self.dropout(n, training=training), mask=mask)
+        n = self.end_lstm(self.drop(n, training=training), mask=mask)
         starts, ends = (
             tf.where(mask, tf.squeeze(score(hidden), axis=-1), NEVER)
             for score, hidden in ((self.start_scores, m), (self.end_scores, n))
         )
         return starts, ends, self._no_answer(starts, ends, m, n)
 
-    def _encoded(self, inputs, field, training):
-        """The vectors of a field's tokens (batch, time, dim), and their mask."""
-        x, at_output, mask = self.read(inputs, field, training)
-        x = self.encoder(x, mask=mask)
-        if at_output is not None:
-            x = tf.concat([x, at_output], axis=-1)
-        return self.dropout(x, training=training), mask
-
     def _attended(self, inputs, training):
         """The context's vectors after attention to the question, and their mask."""
-        context, mask = self._encoded(inputs, "context", training)
-        question, question_mask = self._encoded(inputs, "question", training)
+        context, _, mask = self.encode(inputs, "context", training)
+        question, _, question_mask = self.encode(inputs, "question", training)
         x = self.attended(self.attention(context, question, mask, question_mask))
-        y = self.reader(self.dropout(x, training=training), mask=mask)
-        y = self.self_attention(self.dropout(y, training=training), mask)
+        y = self.reader(self.drop(x, training=training), mask=mask)
+        y = self.self_attention(self.drop(y, training=training), mask)
         return x + self.self_attended(y), mask
 
     def _no_answer(self, starts, ends, m, n):
@@ -290,34 +282,42 @@ class QuestionAnswering(TaskModel):
             "log_total": log_total(scores),
         }
 
-    def answer(self, context: str, question: str) -> str:
-        """The span of the context that answers the question, `""` for no answer.
-
-        Raises:
-            ValueError: one of the texts is empty.
-        """
-        offsets, question_words = offset_tokens(context), offset_tokens(question)
-        if not offsets.tokens or not question_words.tokens:
+    def read_example(self, example):
+        texts = {field: example[field] for field in self.text_fields}
+        if not all(isinstance(text, str) for text in texts.values()):
+            return example
+        offsets = {field: offset_tokens(text) for field, text in texts.items()}
+        if not all(text.tokens for text in offsets.values()):
             raise ValueError(
                 "`context` and `question` should be texts with at least one word. "
-                f"Received: {context[:40]!r} and {question[:40]!r}"
+                f"Received: {texts['context'][:40]!r} and {texts['question'][:40]!r}"
             )
-        [(first, last)] = self.predict_texts([offsets.tokens], [question_words.tokens])
+        tokens = {field: text.tokens for field, text in offsets.items()}
+        return tokens | {"text": texts["context"], "offsets": offsets["context"]}
+
+    def result(self, example, output):
+        first, last = output.tolist()
+        if "text" not in example:
+            return (first, last) if first != NO_ANSWER else None
         if first == NO_ANSWER:
             return ""
-        return offsets.answer(context, first, last, self.endings)
+        return example["offsets"].answer(example["text"], first, last, self.endings)
 
-    def named_weights(self):
-        names = (
-            "attention attended reader self_attention self_attended start_lstm "
-            "start_scores end_lstm end_scores"
-        ).split()
+    def parts(self):
+        parts = {
+            "attention": self.attention,
+            "attended": self.attended,
+            "reader": self.reader,
+            "self_attention": self.self_attention,
+            "self_attended": self.self_attended,
+            "start_lstm": self.start_lstm,
+            "start_scores": self.start_scores,
+            "end_lstm": self.end_lstm,
+            "end_scores": self.end_scores,
+        }
         if self.unanswerable:
-            names += ["doubt", "no_answer_score"]
-        encoder = self.token_vectors.named_weights() | self.encoder.named_weights()
-        return {f"encoder/{name}": x for name, x in encoder.items()} | named_weights(
-            **{name: getattr(self, name) for name in names}
-        )
+            parts |= {"doubt": self.doubt, "no_answer_score": self.no_answer_score}
+        return parts
 
     def get_config(self):
         return super().get_config() | {

@@ -6,16 +6,14 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.argument_checks import check_numbers
 from elmo_keras.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.encoder import (
     FastBidirectional,
-    SentenceEncoder,
     masked_softmax,
     soft_alignment,
 )
 from elmo_keras.tasks.task_model import LabelModel
-from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
+from elmo_keras.tasks.token_vectors import TokenVectors
 
 
 def masked_min(x, mask) -> tf.Tensor:
@@ -80,20 +78,21 @@ class TextClassifier(LabelModel):
     Args:
         token_vectors: a `TokenVectors` layer.
         labels: the names of the labels.
+        units: size of each LSTM in each direction, and of the maxout layer.
+        dropout: rate of the dropout on each LSTM's output and before the decision.
         multi_label: whether a text may have any number of labels.
         threshold: lowest probability of a predicted label of multi-label texts; 0.3 is
             GoEmotions'.
-        units: size of each LSTM in each direction, and of the maxout layer.
-        dropout: rate of the dropout on each LSTM's output and before the decision.
 
     Call arguments:
         inputs: `{"tokens": string (batch, time)}`, see `TaskModel`.
 
-    Output: `(batch, len(labels))`, a probability for each label.
+    Output: `(batch, len(labels))`, a probability for each label. `predict` gives the label
+    of each list of tokens, or a list of labels of multi-label texts.
 
-    >>> classifier = TextClassifier(TokenVectors(), ["bad", "good"], units=3)
+    >>> classifier = TextClassifier(TokenVectors(), labels=["bad", "good"], units=3)
     >>> classifier.run_eagerly = True  # two texts need no graph
-    >>> classifier.classify([["A", "film"], ["No"]])[0] in ["bad", "good"]
+    >>> classifier.predict([["A", "film"], ["No"]])[0] in ["bad", "good"]
     True
 
     References: McCann et al. 2017, "Learned in Translation: Contextualized Word
@@ -103,19 +102,23 @@ class TextClassifier(LabelModel):
     def __init__(
         self,
         token_vectors: TokenVectors,
-        labels: Sequence[str],
-        multi_label: bool = False,
         *,
-        threshold: float = 0.3,
+        labels: Sequence[str],
         units: int = 50,
         dropout: float = 0.2,
+        multi_label: bool = False,
+        threshold: float = 0.3,
         **kwargs,
     ):
-        super().__init__(token_vectors, labels, units, dropout, **kwargs)
-        check_numbers(0, 1, threshold=threshold)
-        self.multi_label = multi_label
-        self.threshold = threshold
-        self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
+        super().__init__(
+            token_vectors,
+            labels=labels,
+            units=units,
+            dropout=dropout,
+            multi_label=multi_label,
+            threshold=threshold,
+            **kwargs,
+        )
         self.integrator = FastBidirectional(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
         self.maxout = Maxout(units, name="maxout")
@@ -130,16 +133,14 @@ class TextClassifier(LabelModel):
         self.decision.build((None, self.units))
 
     def call(self, inputs, training=False):
-        x, mask = self.encoder(
-            inputs["tokens"], inputs.get("tokens_layers"), training=training
-        )
+        x, _, mask = self.encode(inputs, "tokens", training)
         c = soft_alignment(x, x, mask)
         x = ops.concatenate([x, x - c, x * c], axis=-1)
         x = self.integrator(x, mask=mask, training=training)
-        x = self.dropout(x, training=training)
+        x = self.drop(x, training=training)
         pooled = [pool(x, mask) for pool in (masked_max, masked_min, masked_mean)]
         pooled = ops.concatenate([*pooled, self.attention(x, mask)], axis=-1)
-        return self.decision(self.dropout(self.maxout(pooled), training=training))
+        return self.decision(self.drop(self.maxout(pooled), training=training))
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
         loss = keras.losses.BinaryCrossentropy()
@@ -147,18 +148,13 @@ class TextClassifier(LabelModel):
             loss = keras.losses.SparseCategoricalCrossentropy()
         return ops.sum([loss(y, y_pred, sample_weight), *self.losses])
 
-    def classify(self, texts: Sequence[Sequence[str]]) -> list:
-        """The label of each text, or a list of labels for each multi-label text."""
-        return self.decide(self.predict_texts(texts))
-
-    def named_weights(self):
-        return named_weights(
-            encoder=self.encoder,
-            integrator=self.integrator,
-            attention=self.attention,
-            maxout=self.maxout,
-            decision=self.decision,
-        )
+    def parts(self):
+        return {
+            "integrator": self.integrator,
+            "attention": self.attention,
+            "maxout": self.maxout,
+            "decision": self.decision,
+        }
 
     def get_config(self):
         return super().get_config() | {

@@ -7,10 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks.batches import Batches
-from elmo_keras.tasks.encoder import FastBidirectional
 from elmo_keras.tasks.mentions import AntecedentScores, Spans, SpanVectors
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
+from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 
 Mention = tuple[int, int]
@@ -37,7 +36,7 @@ class DocumentBatches(Batches):
 
     def inputs(self, rows):
         (document,) = (self.examples[i] for i in rows)
-        inputs = document_inputs(document["sentences"], document["speakers"])
+        inputs = document_inputs(document["sentences"], document.get("speakers"))
         if self.cache is not None:
             layers = self.cache(document["sentences"])
             inputs["sentences_layers"] = tf.constant(layers)
@@ -62,11 +61,11 @@ class CoreferenceModel(TaskModel):
         token_vectors: a `TokenVectors` layer; its vectors for the output are
             concatenated to the output of the LSTM.
         units: size of the LSTM in each direction.
+        dropout: rate of the dropout on the LSTM's output and the hidden layers.
         hidden_units: size of the hidden layers that compute scores.
         longest: maximum length of a mention in tokens.
         mentions_per_token: λ, the number of spans to keep per token of the document.
         max_antecedents: maximum number of antecedents to score for each mention.
-        dropout: rate of the dropout on the LSTM's output and the hidden layers.
         singletons: whether there are entities that are mentioned only once.
 
     Call arguments:
@@ -76,44 +75,48 @@ class CoreferenceModel(TaskModel):
     Output: a dict of `first` and `last`, int32 `(mentions,)`, the spans that were
     kept, in tokens of the document; `antecedents`, int32 `(mentions, k)`, indices of
     such spans; `scores`, `(mentions, 1 + k)`, first the 0 of "no antecedent"; with
-    `singletons` also `mention_scores`, `(mentions,)`, the s of the spans. `predict`
-    gives int32 `(1, mentions, 3)`: first, last, and index of the best antecedent,
-    `NO_ANTECEDENT` for none, or `NO_MENTION` if it takes s ≤ 0 for none. Labels are
-    int32 `(1, mentions, 3)`: first, last, and the index of the cluster; the loss is the
-    mean over kept spans of −log Σ p(j | i), the sum over all right j; with `singletons`
-    that of −log p of being a mention or none is added.
+    `singletons` also `mention_scores`, `(mentions,)`, the s of the spans.
+
+    `predict` takes documents, each a list of sentences, or `sentences` and `speakers` of
+    documents, a text for each token. It gives the clusters of each document: a list of
+    mentions, first and last token, counted over the document, for each thing that is
+    mentioned more than once, or with `singletons` at all. Of tensors it gives int32
+    `(1, mentions, 3)`: first, last, and index of the best antecedent, `NO_ANTECEDENT` for
+    none, or `NO_MENTION` if it takes s ≤ 0 for none. Labels are int32 `(1, mentions, 3)`:
+    first, last, and the index of the cluster; the loss is the mean over kept spans of
+    −log Σ p(j | i), the sum over all right j; with `singletons` that of −log p of being a
+    mention or none is added.
 
     >>> model = CoreferenceModel(TokenVectors(words=["ann"]), units=3)
     >>> model.run_eagerly = True  # one document needs no graph
-    >>> inputs = document_inputs([["Ann", "sleeps", "."], ["She", "dreams"]])
-    >>> model.predict_on_batch(inputs).shape  # 2 of 5 tokens
-    (1, 2, 3)
+    >>> (clusters,) = model.predict([[["Ann", "sleeps", "."], ["She", "dreams"]]])
+    >>> all(len(mentions) > 1 for mentions in clusters)
+    True
 
     Reference: Lee et al. 2017; Lee et al. 2018, without the second-order step.
     """
 
-    text_fields = ("sentences",)
+    text_fields, other_fields = ("sentences",), ("speakers",)
 
     def __init__(
         self,
         token_vectors: TokenVectors,
-        units: int = 100,
         *,
+        units: int = 100,
+        dropout: float = 0.3,
         hidden_units: int = 150,
         longest: int = 10,
         mentions_per_token: float = 0.4,
         max_antecedents: int = 50,
-        dropout: float = 0.3,
         singletons: bool = False,
         **kwargs,
     ):
-        super().__init__(token_vectors, units, dropout, **kwargs)
+        super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
         self.hidden_units = hidden_units
         self.longest = longest
         self.mentions_per_token = mentions_per_token
         self.max_antecedents = max_antecedents
         self.singletons = singletons
-        self.lstm = FastBidirectional(units)
         self.span_vectors = SpanVectors(longest, name="span_vectors")
         self.mention_hidden = keras.layers.Dense(hidden_units, "relu")
         self.mention_scores = keras.layers.Dense(1, name="mention_scores")
@@ -122,22 +125,16 @@ class CoreferenceModel(TaskModel):
         )
 
     def build(self, input_shape=None):
-        vectors = self.token_vectors
-        vectors.build()
-        x = (None, None, vectors.input_dim)
-        h = (None, None, 2 * self.units + vectors.output_dim)
-        self.lstm.build(x)
-        self.span_vectors.build(x, h)
-        span = (None, 2 * h[-1] + x[-1] + self.span_vectors.width_dim)
+        x, h = self.encoder.input_dim, self.encoder.output_dim
+        self.encoder.build()
+        self.span_vectors.build((None, None, x), (None, None, h))
+        span = (None, 2 * h + x + self.span_vectors.width_dim)
         self.mention_hidden.build(span)
         self.mention_scores.build((None, self.hidden_units))
         self.antecedent_scores.build(span)
 
     def call(self, inputs, training=False):
-        x, at_output, mask = self.read(inputs, "sentences", training)
-        h = self.dropout(self.lstm(x, mask=mask), training=training)
-        if at_output is not None:
-            h = tf.concat([h, at_output], axis=-1)
+        h, x, mask = self.encode(inputs, "sentences", training)
         spans, mention_scores = self._mentions(
             self.span_vectors(x, h, mask), mask, training
         )
@@ -156,7 +153,7 @@ class CoreferenceModel(TaskModel):
         return outputs
 
     def _mentions(self, spans, mask, training):
-        hidden = self.dropout(self.mention_hidden(spans.vectors), training=training)
+        hidden = self.drop(self.mention_hidden(spans.vectors), training=training)
         scores = tf.squeeze(self.mention_scores(hidden), axis=1)
         n_tokens = tf.reduce_sum(tf.cast(mask, tf.float32))
         n_kept = tf.cast(tf.math.ceil(self.mentions_per_token * n_tokens), tf.int32)
@@ -185,36 +182,19 @@ class CoreferenceModel(TaskModel):
         antecedent = tf.gather(candidates, best, batch_dims=1)
         return tf.stack([outputs["first"], outputs["last"], antecedent], axis=1)[None]
 
-    def resolve(
-        self,
-        sentences: Sequence[Sequence[str]],
-        speakers: Sequence[Sequence[str]] | None = None,
-    ) -> list[list[Mention]]:
-        """The clusters of a document's mentions.
+    def batches(self, examples):
+        return DocumentBatches(examples, self.text_fields, batch_size=1)
 
-        Args:
-            sentences: lists of tokens.
-            speakers: the speaker of each token, in lists of the same lengths; None for
-                a single speaker.
+    def result(self, example, output):
+        return clusters_of_links(output, self.singletons)
 
-        Returns:
-            A list of mentions for each thing that is mentioned more than once, or with
-            `singletons` at all: first and last token, counted over the document.
-
-        Raises:
-            ValueError: there are no tokens, one is `""`, or speakers are missing.
-        """
-        inputs = document_inputs(sentences, speakers)
-        return clusters_of_links(self.predict_on_batch(inputs)[0], self.singletons)
-
-    def named_weights(self):
-        encoder = self.token_vectors.named_weights() | self.lstm.named_weights()
-        return {f"encoder/{name}": x for name, x in encoder.items()} | named_weights(
-            spans=self.span_vectors,
-            mention_hidden=self.mention_hidden,
-            mention_scores=self.mention_scores,
-            antecedents=self.antecedent_scores,
-        )
+    def parts(self):
+        return {
+            "spans": self.span_vectors,
+            "mention_hidden": self.mention_hidden,
+            "mention_scores": self.mention_scores,
+            "antecedents": self.antecedent_scores,
+        }
 
     def get_config(self):
         return super().get_config() | {

@@ -63,7 +63,7 @@ class Coreference(Task):
 
         return CoreferenceModel(
             token_vectors,
-            self.units,
+            units=self.units,
             hidden_units=self.hidden_units,
             longest=self.longest,
             mentions_per_token=self.mentions_per_token,

@@ -1,12 +1,9 @@
-"""The biLSTM of the task models, the encoder of sentences that contains it, and attention."""
+"""What the networks of all tasks read tokens with: `[biLSTM; ELMo]`; and attention to them."""
 
 import functools
-import types
-from collections.abc import Mapping
 
 import keras
 import tensorflow as tf
-from keras import ops
 
 from elmo_keras.layers.blocked_weights import blocked
 from elmo_keras.layers.flat_sentences import padded, real_tokens
@@ -19,14 +16,13 @@ NEVER = -1e9  # far below any score, but finite, as its gradients must be
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class FastBidirectional(keras.layers.Bidirectional):
+class FastBidirectional(keras.layers.Layer):
     """Keras' `Bidirectional(LSTM(units, return_sequences=True))`, which trains faster.
 
     It has the weights, outputs and gradients of Keras' layer. In training on CPUs, in
     float32 and float64, both directions run at once, over real tokens only
-    (`layers.recurrence`). On other devices, in half precision, outside of training and
-    with an `initial_state`, Keras' layer runs: on GPUs by cuDNN, which gets no gaps and
-    no rows without tokens, whatever the mask, unless there is an `initial_state`.
+    (`layers.recurrence`). Otherwise Keras' LSTMs run: on GPUs by cuDNN, which gets no gaps
+    and no rows without tokens, whatever the mask.
 
     Output: `(batch, time, 2 · units)`, forward half first, 0 where the mask is false.
 
@@ -38,33 +34,47 @@ class FastBidirectional(keras.layers.Bidirectional):
     """
 
     def __init__(self, units: int, **kwargs):
-        dtype = kwargs.get("dtype")
-        lstm = keras.layers.LSTM(units, return_sequences=True, dtype=dtype)
-        super().__init__(lstm, **kwargs)
-        # While Keras loads a model, it takes two objects that had the same address, one
-        # after the other, for one shared object. So the LSTM that it copied for each
-        # direction stays alive; in a namespace, Keras does not track it as a layer.
-        self._copied = types.SimpleNamespace(lstm=lstm)
+        super().__init__(**kwargs)
+        self.supports_masking = True
         self.units = units
-
-    def call(self, sequences, initial_state=None, mask=None, training=None):
-        gpus, tpus = map(tf.config.list_logical_devices, ("GPU", "TPU"))
-        faster_on_cpu = training and self.compute_dtype in ("float32", "float64")
-        if initial_state is not None or tpus or not (gpus or faster_on_cpu):
-            return super().call(
-                sequences, initial_state=initial_state, mask=mask, training=training
+        self.forward_layer, self.backward_layer = (
+            keras.layers.LSTM(
+                units,
+                return_sequences=True,
+                go_backwards=name == "backward",
+                zero_output_for_mask=True,
+                dtype=self.dtype_policy,
+                name=name,
             )
-        x, lengths, mask = real_tokens(sequences, mask)
-        if gpus:
+            for name in ("forward", "backward")
+        )
+
+    def build(self, input_shape):
+        self.forward_layer.build(input_shape)
+        self.backward_layer.build(input_shape)
+
+    def call(self, x, mask=None, training=False):
+        on_gpu = bool(tf.config.list_logical_devices("GPU"))
+        if not on_gpu and not (
+            training and self.compute_dtype in ("float32", "float64")
+        ):
+            return self._run_keras(x, mask, training)
+        x, lengths, mask = real_tokens(x, mask)
+        if on_gpu:
             return padded(self._run_right_padded(x, lengths, training), mask)
         outputs = [
-            _run_over_sentences(x, lengths, direction)
-            for direction in (self.forward_layer, self.backward_layer)
+            _run_over_sentences(x, lengths, lstm)
+            for lstm in (self.forward_layer, self.backward_layer)
         ]
         return padded(tf.concat(outputs, axis=1), mask)
 
+    def _run_keras(self, x, mask, training):
+        forward = self.forward_layer(x, mask=mask, training=training)
+        backward = self.backward_layer(x, mask=mask, training=training)
+        return tf.concat([forward, tf.reverse(backward, [1])], axis=-1)
+
     def _run_right_padded(self, x, lengths, training):
-        """The outputs of Keras' layer over flat sentences.
+        """The outputs of Keras' LSTMs over flat sentences.
 
         cuDNN fails on gaps, on rows without tokens and without any row: the tokens of a
         sentence stand together, there is a row more, and no row is empty.
@@ -72,20 +82,15 @@ class FastBidirectional(keras.layers.Bidirectional):
         lengths = tf.pad(lengths, [[0, 1]])
         at_least_one = tf.maximum(lengths, 1)
         real = tf.sequence_mask(lengths, tf.reduce_max(at_least_one))
-        outputs = super().call(
-            padded(x, real), mask=tf.sequence_mask(at_least_one), training=training
-        )
+        mask = tf.sequence_mask(at_least_one)
+        outputs = self._run_keras(padded(x, real), mask, training)
         return tf.gather_nd(outputs, tf.where(real))  # pyright: ignore[reportArgumentType]
 
     def named_weights(self) -> dict[str, keras.Variable]:
         return named_weights(forward=self.forward_layer, backward=self.backward_layer)
 
     def get_config(self):
-        return keras.layers.Layer.get_config(self) | {"units": self.units}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**config)
+        return super().get_config() | {"units": self.units}
 
 
 def _run_over_sentences(x, lengths, lstm):
@@ -112,10 +117,23 @@ def _reorder_gates(weight):
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class SentenceEncoder(keras.layers.Layer):
-    """`[h_k; ELMo_k]`, where h is a biLSTM's output with dropout, and the mask of real tokens.
+class TaskEncoder(keras.layers.Layer):
+    """`[h_k; ELMo_k]` of each token, where h is a biLSTM's output with dropout.
 
-    `layers` are the biLM's or None, see `TokenVectors`; the output is 0 at padding.
+    ELMo has its own dropout, see `Elmo`.
+
+    Args:
+        token_vectors: a `TokenVectors` layer: the biLSTM's input, and ELMo at the output.
+        units: size of the LSTM in each direction.
+        dropout: rate of the dropout on the LSTM's output.
+        predicate_dim: size of the vector that marks a predicate; 0 for none.
+
+    Call arguments:
+        tokens, layers: see `TokenVectors`.
+        predicate: with `predicate_dim`, `(batch, time)`, 1 at the predicate, else 0.
+
+    Output: the vectors `(batch, time, output_dim)`, 0 at padding; the biLSTM's inputs
+    `(batch, time, input_dim)`; and the mask of real tokens, bool `(batch, time)`.
 
     Reference: Peters et al. 2018, section 3.3.
     """
@@ -125,14 +143,23 @@ class SentenceEncoder(keras.layers.Layer):
         token_vectors: TokenVectors,
         units: int = 100,
         dropout: float = 0.2,
+        predicate_dim: int = 0,
         **kwargs,
     ):
         super().__init__(**kwargs)
         self.supports_jit = False  # XLA has no strings
         self.token_vectors = token_vectors
         self.units = units
+        self.dropout = dropout
+        self.predicate_dim = predicate_dim
         self.lstm = FastBidirectional(units, name="lstm")
-        self.dropout = keras.layers.Dropout(dropout, name="dropout")
+        self.drop = keras.layers.Dropout(dropout, name="drop")
+        if predicate_dim:
+            self.predicate = keras.layers.Embedding(2, predicate_dim, name="predicate")
+
+    @property
+    def input_dim(self) -> int:
+        return self.token_vectors.input_dim + self.predicate_dim
 
     @property
     def output_dim(self) -> int:
@@ -140,36 +167,24 @@ class SentenceEncoder(keras.layers.Layer):
 
     def build(self, input_shape=None):
         self.token_vectors.build()
-        self.lstm.build((None, None, self.token_vectors.input_dim))
+        self.lstm.build((None, None, self.input_dim))
+        if self.predicate_dim:
+            self.predicate.build((None, None))
 
-    def call(self, tokens, layers=None, training=False):
+    def call(self, tokens, layers=None, predicate=None, training=False):
         x, at_output, mask = self.token_vectors(tokens, layers, training=training)
-        h = self.dropout(self.lstm(x, mask=mask, training=training), training=training)
+        if self.predicate_dim:
+            x = tf.concat([x, self.predicate(predicate)], axis=-1)
+        h = self.drop(self.lstm(x, mask=mask, training=training), training=training)
         if at_output is not None:
             h = tf.concat([h, at_output], axis=-1)
-        return ops.where(mask[..., None], h, 0), mask
+        return tf.where(mask[..., None], h, 0), x, mask
 
     def named_weights(self) -> dict[str, keras.Variable]:
-        return self.token_vectors.named_weights() | self.lstm.named_weights()
-
-
-def stacked_pair(
-    inputs: Mapping[str, tf.Tensor], first: str, second: str
-) -> tuple[tf.Tensor, tf.Tensor | None]:
-    """Tokens `(2 · batch, time)` of both texts, and layers or None, for one encoder's run."""
-    tokens = [inputs[first], inputs[second]]
-    time = tf.maximum(tf.shape(tokens[0])[1], tf.shape(tokens[1])[1])
-    stacked = tf.concat([_pad(t, time, axis=1) for t in tokens], axis=0)
-    layers = [inputs.get(f"{field}_layers") for field in (first, second)]
-    if layers[0] is None:
-        return stacked, None
-    return stacked, tf.concat([_pad(x, time, axis=2) for x in layers], axis=0)
-
-
-def _pad(x, size, axis):
-    missing = size - tf.shape(x)[axis]
-    paddings = [[0, missing if i == axis else 0] for i in range(x.shape.rank)]
-    return tf.pad(x, paddings, constant_values="" if x.dtype == tf.string else 0)
+        weights = self.token_vectors.named_weights() | self.lstm.named_weights()
+        if self.predicate_dim:
+            weights |= named_weights(predicate=self.predicate)
+        return weights
 
 
 def masked_softmax(scores, mask) -> tf.Tensor:
@@ -179,10 +194,10 @@ def masked_softmax(scores, mask) -> tf.Tensor:
     return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, NEVER), axis=-1), 0)
 
 
-def soft_alignment(queries, keys, keys_mask):
+def soft_alignment(queries, keys, keys_mask) -> tf.Tensor:
     """For each query, the mean of the real keys weighted by `softmax(query · key)`.
 
     It is 0 where no key is real: `(batch, time, dim)`.
     """
-    scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1)))
-    return ops.matmul(masked_softmax(scores, keys_mask[:, None, :]), keys)
+    scores = tf.matmul(queries, keys, transpose_b=True)
+    return tf.matmul(masked_softmax(scores, keys_mask[:, None, :]), keys)

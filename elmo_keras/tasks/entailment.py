@@ -1,20 +1,15 @@
 """An entailment model: the enhanced sequential inference model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import keras
 import tensorflow as tf
 from keras import ops
 
 from elmo_keras.layers.pooling import masked_max, masked_mean
-from elmo_keras.tasks.encoder import (
-    FastBidirectional,
-    SentenceEncoder,
-    soft_alignment,
-    stacked_pair,
-)
+from elmo_keras.tasks.encoder import FastBidirectional, soft_alignment
 from elmo_keras.tasks.task_model import LabelModel
-from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
+from elmo_keras.tasks.token_vectors import TokenVectors
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -40,11 +35,12 @@ class ESIM(LabelModel):
         inputs: `premise` and `hypothesis`, strings `(batch, time)`, see `TaskModel`.
 
     Output: `(batch, len(labels))`, a probability for each label, for the loss
-    `"sparse_categorical_crossentropy"`.
+    `"sparse_categorical_crossentropy"`. `predict` gives the label of each pair of lists.
 
-    >>> entailment = ESIM(TokenVectors(), ["no", "yes"], units=3)
+    >>> entailment = ESIM(TokenVectors(), labels=["no", "yes"], units=3)
     >>> entailment.run_eagerly = True  # one pair needs no graph
-    >>> entailment.judge([["A", "cat", "sits"]], [["An", "animal"]])[0] in ["no", "yes"]
+    >>> pairs = {"premise": [["A", "cat", "sits"]], "hypothesis": [["An", "animal"]]}
+    >>> entailment.predict(pairs)[0] in ["no", "yes"]
     True
 
     Reference: Chen et al. 2017, "Enhanced LSTM for Natural Language Inference",
@@ -56,14 +52,15 @@ class ESIM(LabelModel):
     def __init__(
         self,
         token_vectors: TokenVectors,
+        *,
         labels: Sequence[str],
         units: int = 50,
-        *,
         dropout: float = 0.3,
         **kwargs,
     ):
-        super().__init__(token_vectors, labels, units, dropout, **kwargs)
-        self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
+        super().__init__(
+            token_vectors, labels=labels, units=units, dropout=dropout, **kwargs
+        )
         self.inference = keras.layers.Dense(units, "relu", name="inference")
         self.composition = FastBidirectional(units, name="composition")
         self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
@@ -77,30 +74,42 @@ class ESIM(LabelModel):
         self.decision.build((None, self.units))
 
     def call(self, inputs, training=False):
-        tokens, layers = stacked_pair(inputs, "premise", "hypothesis")
-        x, mask = self.encoder(tokens, layers, training=training)
+        x, _, mask = self.encode(stack_pairs(inputs), "tokens", training)
         # Each sentence is compared with the one in the other half of the batch.
         others = [tf.roll(y, tf.shape(y)[0] // 2, axis=0) for y in (x, mask)]
         aligned = soft_alignment(x, *others)
         x = ops.concatenate([x, aligned, x - aligned, x * aligned], axis=-1)
-        x = self.dropout(self.inference(x), training=training)
+        x = self.drop(self.inference(x), training=training)
         x = self.composition(x, mask=mask, training=training)
         pooled = tf.concat([masked_mean(x, mask), masked_max(x, mask)], axis=-1)
         pooled = tf.concat(tf.split(pooled, 2), axis=-1)
-        hidden = self.hidden(self.dropout(pooled, training=training))
-        return self.decision(self.dropout(hidden, training=training))
+        hidden = self.hidden(self.drop(pooled, training=training))
+        return self.decision(self.drop(hidden, training=training))
 
-    def named_weights(self):
-        return named_weights(
-            encoder=self.encoder,
-            inference=self.inference,
-            composition=self.composition,
-            hidden=self.hidden,
-            decision=self.decision,
-        )
+    def parts(self):
+        return {
+            "inference": self.inference,
+            "composition": self.composition,
+            "hidden": self.hidden,
+            "decision": self.decision,
+        }
 
-    def judge(
-        self, premises: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]
-    ) -> list[str]:
-        """The label of each pair."""
-        return self.decide(self.predict_texts(premises, hypotheses))
+
+def stack_pairs(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """The premises, followed by the hypotheses, as `tokens` `(2 · batch, time)`."""
+
+    def stack(names, axis):
+        tensors = [inputs[name] for name in names]
+        time = tf.maximum(*(tf.shape(x)[axis] for x in tensors))
+        return tf.concat([pad(x, time, axis) for x in tensors], axis=0)
+
+    def pad(x, size, axis):
+        missing = size - tf.shape(x)[axis]
+        paddings = [[0, missing if i == axis else 0] for i in range(x.shape.rank)]
+        return tf.pad(x, paddings, constant_values="" if x.dtype == tf.string else 0)
+
+    stacked = {"tokens": stack(ESIM.text_fields, axis=1)}
+    layers = [f"{field}_layers" for field in ESIM.text_fields]
+    if layers[0] in inputs:
+        stacked["tokens_layers"] = stack(layers, axis=2)
+    return stacked

@@ -123,7 +123,7 @@ class AntecedentScores(keras.layers.Layer):
         )
         self.distances = keras.layers.Embedding(len(DISTANCES), feature_dim)
         self.same_speaker = keras.layers.Embedding(2, feature_dim)
-        self.dropout = keras.layers.Dropout(dropout)
+        self.drop = keras.layers.Dropout(dropout)
         self.scores = keras.layers.Dense(1, name="scores")
 
     def build(self, vectors_shape):
@@ -146,7 +146,7 @@ class AntecedentScores(keras.layers.Layer):
         hidden += self.mention_projection(vectors)[:, None]
         hidden += tf.gather(self.earlier_projection(vectors), indices)
         hidden += self.features_projection(self._features(indices, speakers))
-        hidden = self.dropout(tf.nn.relu(hidden), training=training)
+        hidden = self.drop(tf.nn.relu(hidden), training=training)
         return indices, coarse + tf.squeeze(self.scores(hidden), axis=2)
 
     def named_weights(self):

@@ -7,9 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_names
-from elmo_keras.tasks.batches import Batches, predictions
 from elmo_keras.tasks.crf import Crf, tag_log_probabilities
-from elmo_keras.tasks.encoder import FastBidirectional
 from elmo_keras.tasks.entities import (
     constraints,
     marks_spans,
@@ -17,7 +15,7 @@ from elmo_keras.tasks.entities import (
     tag_spans,
 )
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
+from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import token_mask
 
 
@@ -97,8 +95,8 @@ class Tagger(TaskModel):
             concatenated to the output of the LSTM.
         tags: names of the tags. `I-X` is predicted only after `B-X` or `I-X`.
         units: size of the LSTM in each direction.
-        crf: whether to score whole sequences; otherwise, each tag by itself.
         dropout: rate of the dropout on the LSTM's output.
+        crf: whether to score whole sequences; otherwise, each tag by itself.
         predicate_dim: size of the vector that marks the predicate of semantic roles;
             0 for no such input.
 
@@ -106,13 +104,14 @@ class Tagger(TaskModel):
         inputs: `tokens`, strings `(batch, time)`, see `TaskModel`; with `predicate_dim`
             also `predicate`, `(batch, time)`, 1 at the predicate, else 0.
 
-    Output: scores of the tags `(batch, time, tags)`. `predict` gives the indices of the
-    best tags, int32 `(batch, time)`, −1 at padding. Labels have the same form; the loss
-    is the mean over tokens of −log p.
+    Output: scores of the tags `(batch, time, tags)`. `predict` gives the tags of lists of
+    tokens, where empty strings at the end are padding, for roles with the position of each
+    `predicate`; of tensors the indices of the best tags, int32 `(batch, time)`, −1 at
+    padding. Labels have the same form; the loss is the mean over tokens of −log p.
 
-    >>> tagger = Tagger(TokenVectors(words=["a"]), ["DET", "NOUN"])
+    >>> tagger = Tagger(TokenVectors(words=["a"]), tags=["DET", "NOUN"])
     >>> tagger.run_eagerly = True  # two sentences need no graph
-    >>> [len(tags) for tags in tagger.tag([["a", "word"], ["one"]])]
+    >>> [len(tags) for tags in tagger.predict([["a", "word"], ["one"]])]
     [2, 1]
 
     Reference: Peters et al. 2018, sections 4 (named entities, semantic roles); Lample
@@ -122,45 +121,43 @@ class Tagger(TaskModel):
     def __init__(
         self,
         token_vectors: TokenVectors,
+        *,
         tags: Sequence[str],
         units: int = 100,
-        *,
-        crf: bool = True,
         dropout: float = 0.5,
+        crf: bool = True,
         predicate_dim: int = 0,
         **kwargs,
     ):
         check_names(tags=tags)
-        super().__init__(token_vectors, units, dropout, **kwargs)
+        super().__init__(
+            token_vectors,
+            units=units,
+            dropout=dropout,
+            predicate_dim=predicate_dim,
+            **kwargs,
+        )
         self.tags = tuple(tags)
         self.predicate_dim = predicate_dim
-        self.lstm = FastBidirectional(units)
+        self.other_fields = ("predicate",) if predicate_dim else ()
         self.scores = keras.layers.Dense(len(self.tags))
         self.crf = None
         if crf:
             self.crf = LinearChainCRF(len(self.tags), constraints(self.tags))
-        if predicate_dim:
-            self.predicate_vectors = keras.layers.Embedding(2, predicate_dim)
 
     def build(self, input_shape=None):
-        vectors = self.token_vectors
-        vectors.build()
-        self.lstm.build((None, None, vectors.input_dim + self.predicate_dim))
-        self.scores.build((None, None, 2 * self.units + vectors.output_dim))
-        if self.predicate_dim:
-            self.predicate_vectors.build((None, None))
+        self.encoder.build()
+        self.scores.build((None, None, self.encoder.output_dim))
         if self.crf is not None:
             self.crf.build()
 
     def call(self, inputs, training=False):
-        x, at_output, mask = self.read(inputs, "tokens", training)
-        if self.predicate_dim:
-            x = tf.concat([x, self.predicate_vectors(inputs["predicate"])], axis=-1)
-        x = self.lstm(x, mask=mask, training=training)
-        x = self.dropout(x, training=training)
-        if at_output is not None:
-            x = tf.concat([x, at_output], axis=-1)
+        x, _, _ = self.encode(inputs, "tokens", training)
         return self.scores(x)
+
+    def encode(self, inputs, field, training):
+        layers, predicate = inputs.get(f"{field}_layers"), inputs.get("predicate")
+        return self.encoder(inputs[field], layers, predicate, training=training)
 
     def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
         if self.crf is not None:
@@ -209,54 +206,22 @@ class Tagger(TaskModel):
             "span_scores": span_probabilities(spans, alone, after),
         }
 
-    def tag(
-        self,
-        sentences: Sequence[Sequence[str]],
-        predicates: Sequence[int] | None = None,
-    ) -> list[list[str]]:
-        """The tags of tokens.
-
-        Empty strings at the end of a sentence are padding, and get no tag. `predicates`, for
-        models with `predicate_dim`, are the positions of each sentence's predicate.
-
-        Raises:
-            ValueError: a predicate is missing, is not in its sentence, or is not expected.
-        """
-        lengths = [len(sentence) for sentence in sentences]
-        positions = predicates if predicates is not None else []
-        if self.predicate_dim and (
-            len(positions) != len(lengths)
-            or not all(0 <= i < n for i, n in zip(positions, lengths))
-        ):
-            raise ValueError(
-                "`predicates` should hold a position for each sentence, from 0 to its "
-                f"number of tokens - 1: below {lengths}. Received: {predicates}"
-            )
-        if predicates is not None and not self.predicate_dim:
-            raise ValueError(
-                "`predicates` are for a tagger with `predicate_dim`. Leave them out."
-            )
+    def read_example(self, example):
         if not self.predicate_dim:
-            ids = self.predict_texts(sentences)
-        else:
-            examples = [
-                {"tokens": tokens, "predicate": np.arange(n) == i}
-                for tokens, n, i in zip(sentences, lengths, positions)
-            ]
-            batches = Batches(examples, self.text_fields, ["predicate"])
-            ids = predictions(self.predict_on_batch, batches)
-        return [[self.tags[i] for i in row if i >= 0] for row in ids]
+            return example
+        n, position = len(example["tokens"]), example.get("predicate", -1)
+        if not 0 <= position < n:
+            raise ValueError(
+                "`predicate` should hold the position of a token for each sentence, from 0 "
+                f"to its number of tokens - 1. Received: {position} for {n} tokens"
+            )
+        return example | {"predicate": np.arange(n) == position}
 
-    def named_weights(self):
-        parts = {"scores": self.scores}
-        if self.crf is not None:
-            parts["crf"] = self.crf
-        encoder = self.token_vectors.named_weights() | self.lstm.named_weights()
-        if self.predicate_dim:
-            encoder |= named_weights(predicate=self.predicate_vectors)
-        return {f"encoder/{name}": x for name, x in encoder.items()} | named_weights(
-            **parts
-        )
+    def result(self, example, output):
+        return [self.tags[i] for i in output if i >= 0]
+
+    def parts(self):
+        return {"scores": self.scores} | ({"crf": self.crf} if self.crf else {})
 
     def get_config(self):
         return super().get_config() | {

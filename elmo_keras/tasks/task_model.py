@@ -1,6 +1,7 @@
 """The bases of the task models."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -8,23 +9,40 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
 from elmo_keras.tasks.batches import Batches, open_shapes, predictions
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.encoder import TaskEncoder
+from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 
 
 class TaskModel(keras.Model):
-    """A model that reads `TokenVectors`.
+    """A network that reads tokens with a `TaskEncoder`.
 
     Its inputs are a mapping: field F holds strings `(batch, time)` padded with `""`,
-    and `F_layers`, where present, the result of `elmo.all_layers` for them. `text_fields` are
-    the names of the fields with tokens; if the model `compares_tokens`, memory grows with
-    the product of two texts' lengths.
+    and `F_layers`, where present, the result of `elmo.all_layers` for them.
+
+    Args:
+        token_vectors: a `TokenVectors` layer.
+        units: size of each LSTM in each direction.
+        dropout: rate of the dropout between the layers.
+        predicate_dim: see `TaskEncoder`.
+
+    Attributes:
+        text_fields: names of the fields with tokens.
+        other_fields: names of the fields without tokens; a model needs or takes them.
+        compares_tokens: whether memory grows with the product of two texts' lengths.
     """
 
     text_fields: tuple[str, ...] = ("tokens",)
+    other_fields: tuple[str, ...] = ()
     compares_tokens = False
 
     def __init__(
-        self, token_vectors: TokenVectors, units: int, dropout: float, **kwargs
+        self,
+        token_vectors: TokenVectors,
+        *,
+        units: int,
+        dropout: float,
+        predicate_dim: int = 0,
+        **kwargs,
     ):
         if not isinstance(token_vectors, TokenVectors):
             raise ValueError(
@@ -36,13 +54,17 @@ class TaskModel(keras.Model):
         super().__init__(**kwargs)
         self.token_vectors = token_vectors
         self.units = units
-        self.dropout = keras.layers.Dropout(dropout, name="dropout")
+        self.dropout = dropout
+        self.encoder = TaskEncoder(
+            token_vectors, units, dropout, predicate_dim, name="encoder"
+        )
+        self.drop = keras.layers.Dropout(dropout, name="drop")
 
     def get_config(self):
         return super().get_config() | {
             "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "units": self.units,
-            "dropout": self.dropout.rate,
+            "dropout": self.dropout,
         }
 
     @classmethod
@@ -50,33 +72,72 @@ class TaskModel(keras.Model):
         token_vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
         return cls(**config | {"token_vectors": token_vectors})
 
+    def parts(self) -> dict[str, Any]:
+        """The layers after the encoder that have weights, by name."""
+        raise NotImplementedError
+
     def named_weights(self) -> dict[str, keras.Variable]:
         """The model's weights but the biLM's, by names that files of heads rely on.
 
-        A name says what a weight is for, such as `encoder/forward/kernel`: a model lists
-        the parts that make up the first half, whatever their attributes and layers are
-        called, and a part's weights have the names that Keras' layers give them. The model
-        is built.
+        A name says what a weight is for, such as `encoder/forward/kernel`: `parts` lists
+        the first half, whatever attributes and layers are called, and a part's weights
+        have the names that Keras' layers give them. The model is built.
         """
-        raise NotImplementedError
+        return named_weights(encoder=self.encoder, **self.parts())
 
-    def read(self, inputs, field, training):
+    def encode(self, inputs, field, training):
+        """What the encoder gives for a field of inputs."""
         layers = inputs.get(f"{field}_layers")
-        return self.token_vectors(inputs[field], layers, training=training)
+        return self.encoder(inputs[field], layers, training=training)
 
-    def predict_texts(self, *texts: Sequence[Sequence[str]]) -> list:
-        """The predictions for lists of tokens, in the order of `text_fields`."""
-        lengths = [len(sentences) for sentences in texts]
-        if len(set(lengths)) > 1:
+    def predict(self, x, *args, **kwargs) -> Any:
+        """The predictions for lists of tokens, in their order; for tensors, as Keras' method.
+
+        Args:
+            x: a list of texts, each a list of tokens; or a mapping from each field of the
+                model to such a list, all of the same length. Of other inputs, such as
+                tensors and data sets, and for the other arguments see `keras.Model.predict`.
+
+        Returns:
+            For lists, a list of what the model's class says.
+
+        Raises:
+            ValueError: a field is missing or unknown, or lists have other lengths.
+        """
+        columns = x if isinstance(x, Mapping) else {self.text_fields[0]: x}
+        if not all(isinstance(column, list | tuple) for column in columns.values()):
+            return super().predict(x, *args, **kwargs)
+        fields = {*self.text_fields, *self.other_fields}
+        if (
+            not {*self.text_fields} <= {*columns} <= fields
+            or len({len(column) for column in columns.values()}) > 1
+        ):
+            lengths = ", ".join(f"{name} ({len(c)})" for name, c in columns.items())
             raise ValueError(
-                f"`{'` and `'.join(self.text_fields)}` should have equal lengths. "
-                f"Received: {' and '.join(map(str, lengths))}"
+                f"`x` should hold lists of the same length for {', '.join(sorted(fields))}. "
+                f"Received: {lengths}"
             )
-        examples = [dict(zip(self.text_fields, tokens)) for tokens in zip(*texts)]
-        batches = Batches(
-            examples, self.text_fields, compares_tokens=self.compares_tokens
+        examples = [
+            self.read_example(dict(zip(columns, row))) for row in zip(*columns.values())
+        ]
+        outputs = predictions(self.predict_on_batch, self.batches(examples))
+        return [self.result(*pair) for pair in zip(examples, outputs)]
+
+    def batches(self, examples: Sequence[Mapping]) -> Batches:
+        return Batches(
+            examples,
+            self.text_fields,
+            self.other_fields,
+            compares_tokens=self.compares_tokens,
         )
-        return predictions(self.predict_on_batch, batches)
+
+    def read_example(self, example: dict) -> dict:
+        """An example with lists of tokens and of integers for all fields."""
+        return example
+
+    def result(self, example: Mapping, output: np.ndarray) -> Any:
+        """What `predict` returns for an example, from its row of `decode`."""
+        return output
 
     def predict_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
@@ -91,6 +152,7 @@ class TaskModel(keras.Model):
         return super().predict_on_batch(x)
 
     def decode(self, inputs, outputs):
+        """What Keras' `predict` gives, from the model's outputs."""
         return outputs
 
     def answers(self, inputs) -> dict[str, tf.Tensor]:
@@ -104,22 +166,29 @@ class TaskModel(keras.Model):
 
 
 class LabelModel(TaskModel):
-    """A model whose output `(batch, labels)` is a probability for each label."""
+    """A model whose output `(batch, labels)` is a probability for each label.
+
+    `predict` gives the label of each example, or, if `multi_label`, the list of labels
+    whose probability is at least `threshold`.
+    """
 
     compares_tokens = True
-    multi_label, threshold = False, 0.0
 
     def __init__(
         self,
         token_vectors: TokenVectors,
+        *,
         labels: Sequence[str],
-        units: int,
-        dropout: float,
+        multi_label: bool = False,
+        threshold: float = 0.3,
         **kwargs,
     ):
         check_names(labels=labels)
-        super().__init__(token_vectors, units, dropout, **kwargs)
+        check_numbers(0, 1, threshold=threshold)
+        super().__init__(token_vectors, **kwargs)
         self.labels = list(labels)
+        self.multi_label = multi_label
+        self.threshold = threshold
 
     def get_config(self):
         return super().get_config() | {"labels": self.labels}
@@ -142,11 +211,11 @@ class LabelModel(TaskModel):
         names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
         return {"predicted_labels": names} | answers
 
-    def decide(self, probabilities: Iterable[np.ndarray]) -> list:
-        """The label of each example, or a list of labels for each multi-label example."""
+    def result(self, example, output):
         if not self.multi_label:
-            return [self.labels[np.argmax(row)] for row in probabilities]
-        return [
-            [label for label, p in zip(self.labels, row) if p >= self.threshold]
-            for row in probabilities
-        ]
+            return self.labels[np.argmax(output)]
+        return [label for label, p in zip(self.labels, output) if p >= self.threshold]
+
+    def decide(self, probabilities: Iterable[np.ndarray]) -> list:
+        """The results of rows of probabilities."""
+        return [self.result({}, row) for row in probabilities]

@@ -116,7 +116,8 @@ class TokenVectors(keras.layers.Layer):
                 character_dim,
                 n_highway=0,
             )
-        self.dropout = keras.layers.Dropout(dropout)
+        self.dropout = dropout
+        self.drop = keras.layers.Dropout(dropout)
 
     def _check(self):
         check_choices(PLACES, elmo_at=self.elmo_at)
@@ -210,7 +211,7 @@ class TokenVectors(keras.layers.Layer):
         at_input, at_output = self._elmo_vectors(tokens, layers, training)
         if trained:
             trained = tf.concat(trained, axis=-1)
-            trained = [self.dropout(trained, training=training)]
+            trained = [self.drop(trained, training=training)]
         if at_input is not None:
             trained.append(at_input)
         return tf.concat(trained, axis=-1), at_output, token_mask(tokens)
@@ -250,7 +251,7 @@ class TokenVectors(keras.layers.Layer):
             "character_dim": self.character_dim,
             "elmo": keras.saving.serialize_keras_object(self.elmo),
             "elmo_at": self.elmo_at,
-            "dropout": self.dropout.rate,
+            "dropout": self.dropout,
             "trainable_words": self.trainable_words,
         }
 

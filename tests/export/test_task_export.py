@@ -225,7 +225,7 @@ def test_the_graph_has_no_tables_and_its_description_names_the_tags(exported):
 
 @pytest.mark.parametrize("option", ["--dtype=bfloat16", "--as-dict", "--trainable=all"])
 def test_options_of_language_models_are_refused(option, tmp_path, capsys):
-    model = Tagger(token_vectors(), BIO)
+    model = Tagger(token_vectors(), tags=BIO)
     model.build()
     model.save(tmp_path / "model.keras")
     arguments = [str(tmp_path / "model.keras"), str(tmp_path / "out"), option]

@@ -47,17 +47,20 @@ def tokens_of(texts):
 
 def _tagger(crf=True, **options):
     vectors = token_vectors(options.pop("elmo_at", None))
-    model = Tagger(vectors, BIO, units=3, crf=crf, **options)
+    model = Tagger(vectors, tags=BIO, units=3, crf=crf, **options)
     return _built(model, seed=0 if crf else 1)
 
 
 def _answered(model):
     pairs = zip(CONTEXTS, QUESTIONS)
-    return [model.answer(c, q) if c.strip() else "" for c, q in pairs]
+    return [
+        model.predict({"context": [c], "question": [q]})[0] if c.strip() else ""
+        for c, q in pairs
+    ]
 
 
 def _tags(model):
-    return model.tag(tokens_of(SENTENCES))
+    return model.predict(tokens_of(SENTENCES))
 
 
 REAL = [text for text in SENTENCES if text]  # a predicate needs a token
@@ -73,31 +76,41 @@ TASKS = {
     "roles": ExportedTask(
         lambda: _tagger(crf=False, predicate_dim=2),
         {"sentences": REAL, "predicate": [1, 0, 5]},
-        lambda model: model.tag(tokens_of(REAL), [1, 0, 5]),
+        lambda model: model.predict(
+            {"tokens": tokens_of(REAL), "predicate": [1, 0, 5]}
+        ),
     ),
     "labels": ExportedTask(
         lambda: _built(
-            TextClassifier(token_vectors(), ["gut", "schlecht"], units=3), 1
+            TextClassifier(token_vectors(), labels=["gut", "schlecht"], units=3), 1
         ),
         {"sentences": SENTENCES},
-        lambda model: model.classify(tokens_of(SENTENCES)),
+        lambda model: model.predict(tokens_of(SENTENCES)),
     ),
     "several labels": ExportedTask(
         lambda: _built(
-            TextClassifier(token_vectors(), ["a", "b", "c"], True, units=3), 3
+            TextClassifier(
+                token_vectors(), labels=["a", "b", "c"], multi_label=True, units=3
+            ),
+            3,
         ),
         {"sentences": SENTENCES},
-        lambda model: model.classify(tokens_of(SENTENCES)),
+        lambda model: model.predict(tokens_of(SENTENCES)),
     ),
     "entailment": ExportedTask(
-        lambda: _built(ESIM(token_vectors(), ["nein", "ja"], units=3)),
+        lambda: _built(ESIM(token_vectors(), labels=["nein", "ja"], units=3)),
         {"premise": SENTENCES, "hypothesis": OTHERS},
-        lambda model: model.judge(tokens_of(SENTENCES), tokens_of(OTHERS)),
+        lambda model: model.predict(
+            {"premise": tokens_of(SENTENCES), "hypothesis": tokens_of(OTHERS)}
+        ),
     ),
     "questions": ExportedTask(
         lambda: _built(
             QuestionAnswering(
-                token_vectors(), True, units=3, endings=["에서", "서", "i", "n"]
+                token_vectors(),
+                unanswerable=True,
+                units=3,
+                endings=["에서", "서", "i", "n"],
             ),
             3,
         ),

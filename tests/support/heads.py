@@ -16,15 +16,19 @@ TAGS = ["DET", "NOUN", "X"]
 SPANS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 ROLES = ["B-A0", "B-V", "I-A0", "O"]
 MAKERS = {
-    "pos": lambda vectors: Tagger(vectors, TAGS, 3),
-    "ner": lambda vectors: Tagger(vectors, SPANS, 3),
-    "plain": lambda vectors: Tagger(vectors, SPANS, 3, crf=False),
-    "srl": lambda vectors: Tagger(vectors, ROLES, 3, predicate_dim=2),
-    "predicates": lambda vectors: Tagger(vectors, ["B-V", "O"], 3),
-    "sentiment": lambda vectors: TextClassifier(vectors, ["0", "1"], units=3),
-    "emotions": lambda v: TextClassifier(v, ["a", "b", "c"], multi_label=True, units=3),
+    "pos": lambda vectors: Tagger(vectors, tags=TAGS, units=3),
+    "ner": lambda vectors: Tagger(vectors, tags=SPANS, units=3),
+    "plain": lambda vectors: Tagger(vectors, tags=SPANS, units=3, crf=False),
+    "srl": lambda vectors: Tagger(vectors, tags=ROLES, units=3, predicate_dim=2),
+    "predicates": lambda vectors: Tagger(vectors, tags=["B-V", "O"], units=3),
+    "sentiment": lambda vectors: TextClassifier(vectors, labels=["0", "1"], units=3),
+    "emotions": lambda v: TextClassifier(
+        v, labels=["a", "b", "c"], multi_label=True, units=3
+    ),
     "qa": lambda vectors: QuestionAnswering(vectors, units=3),
-    "coref": lambda vectors: CoreferenceModel(vectors, 3, hidden_units=5, longest=3),
+    "coref": lambda vectors: CoreferenceModel(
+        vectors, units=3, hidden_units=5, longest=3
+    ),
 }
 
 

@@ -62,8 +62,8 @@ def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents():
 def test_the_spans_of_highest_score_are_kept():
     model = coreferent(mentions_per_token=0.3)
     everything, batch = coreferent(), INPUTS
-    x, at_output, mask = everything.token_vectors(batch["sentences"])
-    spans = everything.span_vectors(x, everything.lstm(x, mask=mask), mask)
+    h, x, mask = everything.encoder(batch["sentences"])
+    spans = everything.span_vectors(x, h, mask)
     hidden = everything.mention_hidden(spans.vectors)
     scores = everything.mention_scores(hidden).numpy()[:, 0]
     best = sorted(np.argsort(scores)[-3:])  # 0.3 of 8 tokens, rounded up
@@ -107,7 +107,7 @@ def test_a_model_with_singletons_finds_mentions_without_links():
     assert 0 < is_mention.sum() < len(is_mention)
     np.testing.assert_array_equal(links[:, 2] == -1, ~is_linked & is_mention)
     np.testing.assert_array_equal(links[:, 2] == -2, ~is_linked & ~is_mention)
-    found = model.resolve(SENTENCES, SPEAKERS)
+    (found,) = model.predict({"sentences": [SENTENCES], "speakers": [SPEAKERS]})
     assert found == clusters_of_links(links, singletons=True)
 
 
@@ -170,7 +170,7 @@ def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
     scores, model, _ = trained(Coreference, tmp_path, options, capsys, **texts)
     # By chance: one of two people.
     assert scores["CoNLL F1"] > 0.85
-    found = model.resolve([["Eve", "met", "Tom"], ["He", "smiled"]])
+    (found,) = model.predict([[["Eve", "met", "Tom"], ["He", "smiled"]]])
     assert found == [[(2, 2), (3, 3)]]
     documents = read_conll_2012(tmp_path / "dev")
     assert {len(document["clusters"]) for document in documents} == {1}

@@ -18,7 +18,9 @@ from tests.support.task_models import (
 
 def multi_label():
     labels = ["a", "b", "c"]
-    return built(TextClassifier(token_vectors(), labels, multi_label=True, units=3))
+    return built(
+        TextClassifier(token_vectors(), labels=labels, multi_label=True, units=3)
+    )
 
 
 def test_a_label_of_multi_label_texts_needs_a_probability_of_three_tenths():
@@ -28,7 +30,7 @@ def test_a_label_of_multi_label_texts_needs_a_probability_of_three_tenths():
 
 def test_the_losses_by_hand():
     y_pred = np.array([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]], "float32")
-    one = TextClassifier(TokenVectors(), ["a", "b", "c"], units=2)
+    one = TextClassifier(TokenVectors(), labels=["a", "b", "c"], units=2)
     loss = one.compute_loss(y=np.array([0, 2]), y_pred=y_pred)
     assert float(loss) == pytest.approx(-np.log([0.5, 0.8]).mean(), rel=1e-5)
     y = np.array([[1, 0, 1], [0, 0, 0]], "float32")

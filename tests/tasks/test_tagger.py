@@ -34,21 +34,21 @@ INPUTS = text_inputs(tokens=SENTENCES)
 
 @functools.cache
 def tagger():
-    return built(Tagger(token_vectors("both", l2=0.5), TAGS, units=5))
+    return built(Tagger(token_vectors("both", l2=0.5), tags=TAGS, units=5))
 
 
 def test_empty_strings_at_the_end_of_a_sentence_get_no_tag():
     sentences = [["ein", "und"], ["ein", "", "und", "", ""], [""]]
-    tags = tagger().tag(sentences)
+    tags = tagger().predict(sentences)
     assert [*map(len, tags)] == [2, 3, 0]
-    assert tags[0] == tagger().tag(sentences[:1])[0]
+    assert tags[0] == tagger().predict(sentences[:1])[0]
 
 
 def test_one_graph_tags_batches_of_all_shapes():
-    tagger = Tagger(token_vectors(), TAGS, units=5)
+    tagger = Tagger(token_vectors(), tags=TAGS, units=5)
     tagger.build()
     for sentences in (SENTENCES[:1], SENTENCES, SENTENCES[1:], [["ein"]]):
-        assert [*map(len, tagger.tag(sentences))] == [*map(len, sentences)]
+        assert [*map(len, tagger.predict(sentences))] == [*map(len, sentences)]
     assert tagger.predict_function.experimental_get_tracing_count() == 1
 
 
@@ -57,7 +57,8 @@ LABELS = np.array([[0, 1, -1, -1], [2, 0, 1, 2], [2, -1, -1, -1]])
 
 def test_the_loss_is_the_mean_over_tokens():
     model, alone = (
-        built(Tagger(token_vectors(), TAGS, units=5, crf=crf)) for crf in (True, False)
+        built(Tagger(token_vectors(), tags=TAGS, units=5, crf=crf))
+        for crf in (True, False)
     )
     outputs = model(INPUTS)
     total = -np.sum(model.crf.log_likelihood(outputs, LABELS, LABELS >= 0))
@@ -88,7 +89,7 @@ def test_given_layers_give_the_same_loss_in_training():
 
 def test_the_predicate_is_an_input(tmp_path):
     tags = ["B-A0", "B-V", "O"]
-    model = built(Tagger(token_vectors(), tags, units=5, predicate_dim=3))
+    model = built(Tagger(token_vectors(), tags=tags, units=5, predicate_dim=3))
     sentences = [["w"] * 4, ["w"] * 3]
     inputs = text_inputs(tokens=sentences)
     one, other = (
@@ -99,7 +100,9 @@ def test_the_predicate_is_an_input(tmp_path):
     assert np.abs(outputs - model(other)).max() > 1e-4
     check_loaded(model, one, tmp_path, expected=outputs)
     best = model.predict_on_batch(one)
-    assert model.tag(sentences, [1, 2])[0] == [tags[number] for number in best[0]]
+    assert model.predict({"tokens": sentences, "predicate": [1, 2]})[0] == [
+        tags[number] for number in best[0]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -177,12 +180,14 @@ def test_scores_are_those_counted_by_hand(spans_of, gold, found, f1, precision, 
 
 def test_the_task_scores_roles_without_their_predicate_and_learns_it():
     examples = [{"predicate": [0, 1, 0], "tags": ["B-A0", "B-V", "O"]}]
-    tagger = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2, predicate_dim=3)
+    tagger = Tagger(
+        token_vectors(), tags=["B-A0", "B-V", "O"], units=2, predicate_dim=3
+    )
     task = task_of(Tagging)
     assert task.targets(examples, tagger)[0].tolist() == [0, 1, 2]
     scores = scores_of(task, tagger, examples, [[2, 1, 2]])
     assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
-    entities = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2)
+    entities = Tagger(token_vectors(), tags=["B-A0", "B-V", "O"], units=2)
     assert scores_of(task, entities, examples, [[2, 1, 2]])["recall"] == 1 / 2
 
 

@@ -49,7 +49,8 @@ TEXTS = [["ein", "drei", "neu"], ["zwei"], [], ["sechs", "ein", "ein", "vier"]]
 OTHERS = [["drei"], ["vier", "ein"], [], ["zwei", "zwei"]]
 BIO = ["B-AN", "I-AN", "O"]
 LABELS = ["no", "maybe", "yes"]
-CONTEXT, QUESTION = "Bob (of Ulm)", "zwei?"
+QUESTIONS = {"context": ["Bob (of Ulm)"], "question": ["zwei?"]}
+DOCUMENTS = {"sentences": [SENTENCES], "speakers": [SPEAKERS]}
 
 
 class Case(NamedTuple):
@@ -80,10 +81,10 @@ def named(labels):
 CASES = {
     "tag": Case(
         Tagging,
-        lambda vectors: Tagger(vectors, BIO, units=5),
+        lambda vectors: Tagger(vectors, tags=BIO, units=5),
         text_inputs(tokens=TEXTS),
         [[0, 1, 2, -1], [2, -1, -1, -1], [-1] * 4, [0, 1, 1, 2]],
-        lambda model: model.tag(TEXTS),
+        lambda model: model.predict(TEXTS),
         lambda model, outputs: [
             [BIO[number] for number in row if number >= 0]
             for row in model.crf(outputs, padded_tokens(TEXTS) != "").numpy()
@@ -94,31 +95,33 @@ CASES = {
     ),
     "classify": Case(
         Classification,
-        lambda vectors: TextClassifier(vectors, LABELS, units=3),
+        lambda vectors: TextClassifier(vectors, labels=LABELS, units=3),
         text_inputs(tokens=TEXTS),
         [0, 1, 2, 1],
-        lambda model: model.classify(TEXTS),
+        lambda model: model.predict(TEXTS),
         named(LABELS),
         "__label__+ gut so\n__label__- nicht so gut\n",
         {"accuracy"},
     ),
     "entail": Case(
         Entailment,
-        lambda vectors: ESIM(vectors, LABELS, units=3),
+        lambda vectors: ESIM(vectors, labels=LABELS, units=3),
         text_inputs(premise=TEXTS, hypothesis=OTHERS),
         [0, 1, 2, 1],
-        lambda model: model.judge(TEXTS, OTHERS),
+        lambda model: model.predict({"premise": TEXTS, "hypothesis": OTHERS}),
         named(LABELS),
         "a b\tb\t0\na b c\tnot c\t1\n",
         {"accuracy"},
     ),
     "answer": Case(
         Answering,
-        lambda vectors: QuestionAnswering(vectors, True, units=3, endings=["eb"]),
+        lambda vectors: QuestionAnswering(
+            vectors, units=3, unanswerable=True, endings=["eb"]
+        ),
         text_inputs(context=[*TEXTS[:2], TEXTS[3]], question=[*OTHERS[:2], OTHERS[3]]),
         [[0, 1], [-1] * 2, [-2] * 2],
-        lambda model: model.answer(CONTEXT, QUESTION),
-        lambda model, outputs: model.answer(CONTEXT, QUESTION),
+        lambda model: model.predict(QUESTIONS),
+        lambda model, outputs: model.predict(QUESTIONS),
         questions(*2 * [("Ann left.", "Who?", "Ann")]),
         {"F1", "exact match"},
         n_examples=2,
@@ -131,8 +134,8 @@ CASES = {
         ),
         document_inputs(SENTENCES, SPEAKERS),
         [[[0, 0, 0], [4, 4, 0], [7, 7, 0]]],
-        lambda model: model.resolve(SENTENCES, SPEAKERS),
-        lambda model, outputs: model.resolve(SENTENCES, SPEAKERS),
+        lambda model: model.predict(DOCUMENTS),
+        lambda model, outputs: model.predict(DOCUMENTS),
         CONLL,
         {"CoNLL F1", "MUC", "B³", "CEAF φ4", "CEAF φ3"},
         n_examples=16,  # a part for each sentence
@@ -143,7 +146,7 @@ CASES = {
 # Other options of these models, which have no command of their own here.
 CASES |= {
     "tag, each token alone": CASES["tag"]._replace(
-        make=lambda vectors: Tagger(vectors, BIO, units=5, crf=False),
+        make=lambda vectors: Tagger(vectors, tags=BIO, units=5, crf=False),
         expected=lambda model, outputs: [
             [BIO[number] for number in row[: len(tokens)]]
             for row, tokens in zip(np.argmax(outputs, axis=2), TEXTS)
@@ -151,7 +154,9 @@ CASES |= {
         text="",
     ),
     "classify, several labels": CASES["classify"]._replace(
-        make=lambda vectors: TextClassifier(vectors, LABELS, True, units=3),
+        make=lambda vectors: TextClassifier(
+            vectors, labels=LABELS, units=3, multi_label=True
+        ),
         labels=[[1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 0.0]],
         expected=lambda model, outputs: model.decide(np.array(outputs)),
         text="",
@@ -388,7 +393,7 @@ def test_raw_text_may_be_split_spaces_or_at_punctuation(name, text, tmp_path):
 
 
 def test_it_matters_to_entailment_which_sentence_is_the_premise():
-    esim = built(ESIM(token_vectors(), LABELS, units=3))
+    esim = built(ESIM(token_vectors(), labels=LABELS, units=3))
     outputs, exchanged = (
         esim(text_inputs(premise=a, hypothesis=b))
         for a, b in ((TEXTS, OTHERS), (OTHERS, TEXTS))
@@ -473,7 +478,7 @@ def test_a_model_learns_made_up_examples(name, make, examples, options, lowest):
     losses, score = learned(task, model, train, held_out)
     assert min(losses) < losses[0] / 2 and score > lowest
     if name == "classify":
-        answers = model.classify([e["tokens"] for e in held_out])
+        answers = model.predict([e["tokens"] for e in held_out])
         wanted = [e["labels"] if model.multi_label else e["label"] for e in held_out]
         assert sum(a == w for a, w in zip(answers, wanted)) > 0.9 * len(held_out)
 
@@ -493,28 +498,45 @@ def test_texts_with_several_labels_are_classified_by_their_names(tmp_path):
 
 
 def test_a_label_that_only_dev_has_counts_as_wrong():
-    classifier = TextClassifier(token_vectors(), ["1", "2"], units=2)
+    classifier = TextClassifier(token_vectors(), labels=["1", "2"], units=2)
     made = [{"tokens": ["a"], "label": label} for label in ("2", "3")]
     predictions = [np.array([0.1, 0.9])] * 2
     scores = scores_of(task_of(Classification), classifier, made, predictions)
     assert scores == {"accuracy": 0.5}
 
 
-def test_no_texts_have_no_answers_and_lists_have_equal_lengths():
-    classifier = TextClassifier(token_vectors(), ["a", "b"], units=2)
-    judge = ESIM(token_vectors(), ["a", "b"], 2)
-    tagger = Tagger(token_vectors(), ["B-V", "O"], 2, predicate_dim=2)
-    for model in classifier, judge, tagger:
+def test_predict_takes_lists_of_equal_lengths():
+    classifier = TextClassifier(token_vectors(), labels=["a", "b"], units=2)
+    pairs = ESIM(token_vectors(), labels=["a", "b"], units=2)
+    roles = Tagger(token_vectors(), tags=["B-V", "O"], units=2, predicate_dim=2)
+    for model in classifier, pairs, roles:
         model.run_eagerly = True
-    answers = classifier.classify([]), judge.judge([], []), tagger.tag([], [])
-    assert answers == ([], [], [])
-    assert len(classifier.classify([[]])) == len(judge.judge([[]], [[]])) == 1
+    assert classifier.predict([]) == []
+    assert pairs.predict({"premise": [], "hypothesis": []}) == []
+    assert len(classifier.predict([[]])) == 1
+    assert len(pairs.predict({"premise": [[]], "hypothesis": [[]]})) == 1
     with pytest.raises(ValueError, match="a list of `str` for each sentence"):
-        classifier.classify(["a text"])
-    with pytest.raises(ValueError, match="`premise` and `hypothesis` .*: 1 and 2"):
-        judge.judge([["a"]], [["a"], ["b"]])
-    for predicates in ([5], [-1], [0, 0], None):
-        with pytest.raises(ValueError, match=r"`predicates` should .*: below \[1\]"):
-            tagger.tag([["a"]], predicates)
-    with pytest.raises(ValueError, match="Leave them out"):
-        Tagger(token_vectors(), ["O"], 2).tag([["a"]], [0])
+        classifier.predict(["a text"])
+    for wrong in (
+        {"premise": [["a"]], "hypothesis": [["a"], ["b"]]},
+        {"premise": [["a"]]},
+        {"premise": [["a"]], "hypothesis": [["a"]], "other": [["a"]]},
+        [["a"]],
+    ):
+        with pytest.raises(ValueError, match="same length for hypothesis, premise"):
+            pairs.predict(wrong)
+    for predicate in 5, -1, 1:
+        with pytest.raises(ValueError, match="position of a token .* for 1 tokens"):
+            roles.predict({"tokens": [["a"]], "predicate": [predicate]})
+    with pytest.raises(ValueError, match="position of a token"):
+        roles.predict([["a"]])
+    with pytest.raises(ValueError, match="same length for tokens"):
+        classifier.predict({"tokens": [["a"]], "predicate": [0]})
+
+
+def test_predict_of_tensors_is_that_of_keras():
+    model = built(TextClassifier(token_vectors(), labels=["a", "b"], units=2))
+    inputs = text_inputs(tokens=TEXTS)
+    p = model.predict(inputs, verbose=0)
+    np.testing.assert_allclose(p, model(inputs), atol=1e-6)
+    assert model.predict(TEXTS) == [model.labels[i] for i in p.argmax(axis=1)]

@@ -7,7 +7,8 @@ import tensorflow as tf
 from elmo_keras import Elmo
 from elmo_keras.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.classifier import SelfAttentivePooling, masked_min
-from elmo_keras.tasks.encoder import masked_softmax, soft_alignment, stacked_pair
+from elmo_keras.tasks.encoder import masked_softmax, soft_alignment
+from elmo_keras.tasks.entailment import stack_pairs
 from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
 from tests.support.models import randomize
 from tests.support.reference import softmax
@@ -145,11 +146,17 @@ def test_each_query_gets_the_weighted_mean_of_the_real_keys():
 
 
 def test_the_texts_of_pairs_become_one_batch():
-    inputs = {"one": tf.constant([["a", "b"]]), "two": tf.constant([["c", "d", "e"]])}
-    tokens, layers = stacked_pair(inputs, "one", "two")
-    assert tokens.numpy().tolist() == [[b"a", b"b", b""], [b"c", b"d", b"e"]]
-    assert layers is None
-    more = {"one_layers": tf.ones((1, 3, 2, 5)), "two_layers": tf.ones((1, 3, 3, 5))}
-    _, layers = stacked_pair(inputs | more, "one", "two")
+    inputs = {
+        "premise": tf.constant([["a", "b"]]),
+        "hypothesis": tf.constant([["c", "d", "e"]]),
+    }
+    stacked = stack_pairs(inputs)
+    expected = [[b"a", b"b", b""], [b"c", b"d", b"e"]]
+    assert stacked["tokens"].numpy().tolist() == expected and len(stacked) == 1
+    layers = {
+        "premise_layers": tf.ones((1, 3, 2, 5)),
+        "hypothesis_layers": tf.ones((1, 3, 3, 5)),
+    }
+    layers = stack_pairs(inputs | layers)["tokens_layers"]
     sums = tf.reduce_sum(layers, axis=(1, 3)).numpy().tolist()
     assert sums == [[15, 15, 0], [15, 15, 15]]

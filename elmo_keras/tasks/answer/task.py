@@ -52,8 +52,8 @@ class Answering(Task):
 
         return QuestionAnswering(
             token_vectors,
-            any(not example["answers"] for example in examples),
-            self.units,
+            unanswerable=any(not example["answers"] for example in examples),
+            units=self.units,
             dropout=self.layer_dropout,
             endings=answer_endings(examples),
             longest_answer=self.longest_answer,

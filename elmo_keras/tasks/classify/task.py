@@ -54,7 +54,7 @@ class Classification(LabelTask):
             labels = read_label_names(self.labels)
         return TextClassifier(
             token_vectors,
-            labels,
+            labels=labels,
             multi_label=self.labels is not None,
             units=self.units,
             dropout=self.layer_dropout,

@@ -37,4 +37,6 @@ class Entailment(LabelTask):
         from elmo_keras.tasks.entailment import ESIM  # by Keras
 
         labels = sorted({example["label"] for example in examples})
-        return ESIM(token_vectors, labels, self.units, dropout=self.layer_dropout)
+        return ESIM(
+            token_vectors, labels=labels, units=self.units, dropout=self.layer_dropout
+        )

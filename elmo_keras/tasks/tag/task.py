@@ -58,8 +58,8 @@ class Tagging(Task):
 
         return Tagger(
             token_vectors,
-            sorted({tag for example in examples for tag in example["tags"]}),
-            self.units,
+            tags=sorted({tag for example in examples for tag in example["tags"]}),
+            units=self.units,
             crf=not self.no_crf,
             dropout=self.layer_dropout,
             predicate_dim=PREDICATE_DIM if self._kind == "srl" else 0,
