@@ -3,12 +3,14 @@
 A token has the same vector in any batch: a product of matrices would depend on their size.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 
-def weighted_sum(layers: Iterable[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+def weighted_sum(layers: Iterable[np.ndarray], weights: Any) -> np.ndarray:
+    """The sum of w · x over layers and their float32 weights."""
     first, *others = layers
     result = weights[0] * first
     for weight, layer in zip(weights[1:], others):

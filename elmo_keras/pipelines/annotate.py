@@ -107,8 +107,8 @@ def _load(name):
 
 
 def _load_all(names, suffix) -> list[Pipeline]:
-    loaded = [_load(name) for name in names]
-    for one in loaded:
+    loaded = []
+    for one in map(_load, names):
         if not isinstance(one, Pipeline):
             raise ValueError(
                 f"{one.name} takes two texts. `elmo-keras ask` asks questions."
@@ -117,6 +117,7 @@ def _load_all(names, suffix) -> list[Pipeline]:
             raise ValueError(
                 f"{one.name} labels whole texts. Give an OUT that ends in .jsonl."
             )
+        loaded.append(one)
     if suffix != ".jsonl" and len({one.type for one in loaded}) < len(loaded):
         raise ValueError(
             "--with should name one pipeline for words, one for entities and one for "

@@ -139,7 +139,7 @@ def save_head(
     expected = Elmo.from_pretrained(language_model).bilm
     if _biases(vectors.elmo.bilm) != _biases(expected):
         raise ValueError(f"{name} was trained on another model than {language_model}.")
-    config = keras.saving.serialize_keras_object(model)
+    config: Any = keras.saving.serialize_keras_object(model)
     for key in ("compile_config", "build_config"):
         config.pop(key, None)
     if label_names:
@@ -147,7 +147,7 @@ def save_head(
         labels[:] = [label_names.get(label, label) for label in labels]
     words = config["config"]["token_vectors"]["config"].pop("words")
     words = json.dumps(words, ensure_ascii=False).encode()
-    arrays = {_WORDS: np.frombuffer(words, np.uint8)}
+    arrays: dict[str, Any] = {_WORDS: np.frombuffer(words, np.uint8)}
     for weight_name, weight in model.named_weights().items():
         arrays |= _quantized(weight_name, np.asarray(weight))
     metadata |= {
@@ -201,7 +201,7 @@ def keras_model(head: HeadFile) -> "TaskModel":
     from elmo_keras.tasks import import_models
 
     import_models()
-    model = keras.saving.deserialize_keras_object(head.model)
+    model: Any = keras.saving.deserialize_keras_object(head.model)
     model.build()
     bilm = Elmo.from_pretrained(head.language_model).bilm
     model.token_vectors.elmo.bilm.set_weights(bilm.get_weights())

@@ -16,7 +16,7 @@ def answers_to(
     model: TaskModel,
     texts: Sequence[Sequence[Sequence[str]]],
     answer: Callable[..., Mapping[str, Any]] | None = None,
-) -> list[dict[str, np.ndarray]]:
+) -> list[dict[str, Any]]:
     """What `model.answers` gives for each example: name → array, padding included.
 
     `texts` are the tokens of each of the model's fields; `answer` is called in place of

@@ -36,7 +36,7 @@ class Batch:
         self,
         sentences: Sequence[Sequence[str]],
         layers: Iterable[np.ndarray] = (),
-        predicates: Sequence[int] | None = None,
+        predicates: Sequence[int] = (),
     ):
         self.sentences, self.layers = sentences, list(layers)
         self.predicates = predicates
@@ -85,13 +85,16 @@ class TaggerHead:
         else:
             ids, alone, after = self.crf.decode(scores, batch.lengths)
         tags, alone, after = [self.tags[i] for i in ids], alone.tolist(), after.tolist()
-        if not marks_spans(self.tags):
-            rows = [enumerate(zip(tags[p], alone[p])) for p in batch.parts]
-            return [[Labelled(t, i, i + 1, s) for i, (t, s) in row] for row in rows]
-        return [_spans(tags[p], alone[p], after[p]) for p in batch.parts]
+        label = _label_spans if marks_spans(self.tags) else _label_tokens
+        return [label(tags[p], alone[p], after[p]) for p in batch.parts]
 
 
-def _spans(tags, alone, after):
+def _label_tokens(tags, alone, _):
+    pairs = enumerate(zip(tags, alone))
+    return [Labelled(tag, i, i + 1, score) for i, (tag, score) in pairs]
+
+
+def _label_spans(tags, alone, after):
     return [
         Labelled(name, first, end, alone[first] * math.prod(after[first + 1 : end]))
         for first, end, name in entities(tags)
@@ -173,11 +176,12 @@ class LightTagger(TaggerHead):
     def scores(self, batch):
         x, at_output = self.vectors(batch)
         if self._predicates is not None:
+            starts = [part.start for part in batch.parts]
             marks = np.zeros(len(x), int)
-            marks[batch.lengths.cumsum() - batch.lengths + batch.predicates] = 1
+            marks[np.add(starts, batch.predicates)] = 1
             x = np.concatenate([x, self._predicates[marks]], axis=1)
         scores = self._bilstm(x, batch.lengths) + self.bias
-        if self._at_output is not None:
+        if self._at_output is not None and at_output is not None:
             scores += self._at_output(at_output)
         return scores
 

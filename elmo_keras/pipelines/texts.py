@@ -63,9 +63,8 @@ def script_is(text: Text, language: str | None) -> bool:
     if language not in SCRIPTS:
         return True
     sample = "".join(map(str, text.source[:500]))[:2000]
-    letters = [c for c in sample if c.isalpha()]
-    known = sum(bool(SCRIPTS[language].match(letter)) for letter in letters)
-    return 2 * known >= len(letters)
+    letters = "".join(filter(str.isalpha, sample))
+    return 2 * len(SCRIPTS[language].findall(letters)) >= len(letters)
 
 
 SCRIPTS = {
