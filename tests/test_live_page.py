@@ -138,16 +138,13 @@ def test_the_vectors_are_those_of_the_engine_in_python(result, model):
         np.testing.assert_allclose(found, with_mean, atol=0.01)
 
 
-def test_substitutes_are_those_of_the_language_model(result, model):
-    expected = LanguageModel.from_pretrained(model).substitutes(SENTENCES[0], 1, top=3)
+def test_substitutes_and_the_share_of_other_words_are_those_of_the_model(result, model):
+    language_model = LanguageModel.from_pretrained(model)
+    expected = language_model.substitutes(SENTENCES[0], 1, top=3)
     words, probabilities = zip(*result["worker"]["substitutes"])
     assert words == tuple(word for word, _ in expected)
     logs = [log_probability for _, log_probability in expected]
     np.testing.assert_allclose(np.log(probabilities), logs, atol=0.05)
-
-
-def test_words_that_the_language_model_does_not_know_have_their_share(result, model):
-    language_model = LanguageModel.from_pretrained(model)
     tokens = [token.encode() for token in SENTENCES[0]]
     log = language_model._logs(tokens, 1, "both")[language_model.vocabulary.unknown]
     assert abs(np.log(result["worker"]["unknown"]) - log) < 0.05
@@ -167,15 +164,12 @@ def test_tags_are_those_of_the_heads(result, model):
         assert same.mean() > 0.9  # where tags are near to each other, rounding decides
 
 
-def test_the_page_opens_on_the_uses_of_a_word(result, model):
-    languages = json.loads((LIVE / "languages.json").read_text("utf-8"))
-    sentences = languages["en"]["examples"][0]["sentences"]
-    assert result["page"]["opening"] == len(sentences)
-    assert result["page"]["labels"] == ["labels"]
-
-
-def test_the_page_shows_the_cosines_of_a_word_that_the_keyboard_chose(result, model):
-    page = result["page"]
+def test_the_page_opens_on_uses_and_shows_those_of_a_word_that_the_keyboard_chose(
+    result, model
+):
+    page, languages = result["page"], json.loads((LIVE / "languages.json").read_text())
+    assert page["opening"] == len(languages["en"]["examples"][0]["sentences"])
+    assert page["labels"] == ["labels"]
     assert page["focus"] == "sentences-title"
     assert page["tokens"] == TOKENS
     assert page["title"] == "“bank” in sentence 2"
@@ -187,10 +181,6 @@ def test_the_page_shows_the_cosines_of_a_word_that_the_keyboard_chose(result, mo
     expected = sorted((cosines(own, x) for x in others), key=lambda x: -x[2])
     np.testing.assert_allclose(page["cosines"], expected, atol=0.011)
     assert page["substitutes"] == 9  # all words but "bank" and "Bank"
-
-
-def test_what_goes_wrong_is_one_line(result):
-    limit = "Sentence 1 has 61 words. The page takes 60 at most."
-    assert result["page"]["error"] == limit
+    assert page["error"] == "Sentence 1 has 61 words. The page takes 60 at most."
     missing = "no-such.bin could not be fetched. Check the connection and try again."
     assert result["worker"]["missing"] == missing

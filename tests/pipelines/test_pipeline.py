@@ -101,17 +101,18 @@ def test_pipelines_of_one_language_model_get_the_same_layers(tagger, entities):
         assert together == one([RAW, "", "The bank"])
 
 
-def test_roles_are_a_list_by_predicate(head):
+def test_roles_are_a_list_by_predicate_also_in_small_batches(head, monkeypatch):
     find = pipeline(head("srl"))
     results = find(RAW)
-    assert results
     for frame in results:
         assert [*frame] == ["predicate", "roles"]
         for part in [frame["predicate"], *frame["roles"]]:
             assert [*part] == KEYS
             assert RAW[part["start"] : part["end"]] == part["text"]
         assert all(role["label"] != "V" for role in frame["roles"])
-    assert find(["", "The"])[0] == []
+    assert find(["", "The"])[0] == [] and len(results) > 1
+    monkeypatch.setattr(find, "batch_size", 10)
+    assert find(RAW) == results
 
 
 def test_labels_have_names_and_several_are_a_list(head):
@@ -205,11 +206,16 @@ def test_what_is_no_text_is_refused(texts, tagger):
         tagger([["a", ""]])
 
 
-def test_an_unknown_name_lists_the_names(tmp_path):
+def test_heads_that_are_missing_or_of_another_model_are_refused(
+    head, tmp_path, monkeypatch
+):
     with pytest.raises(FileNotFoundError, match="There is no pipeline nope. Give the"):
         pipeline("nope")
     with pytest.raises(FileNotFoundError, match="There is no file"):
         pipeline(tmp_path / "missing.keras")
+    monkeypatch.setattr(head_files, "_digest", lambda _: "another")
+    with pytest.raises(ValueError, match="was trained on another"):
+        pipeline(head("pos"))
 
 
 def renamed(content):
@@ -237,21 +243,8 @@ def test_damaged_heads_are_refused(name, damage, message, head, tmp_path):
         pipeline(folder)
 
 
-def test_another_language_model_is_refused(head, monkeypatch):
-    monkeypatch.setattr(head_files, "_digest", lambda _: "another")
-    with pytest.raises(ValueError, match="was trained on another"):
-        pipeline(head("pos"))
-
-
 def test_a_pipeline_is_pickled_by_its_name(tagger):
     assert pickle.loads(pickle.dumps(tagger))(RAW) == tagger(RAW)
-
-
-def test_a_sentence_of_many_predicates_is_read_in_parts(head, monkeypatch):
-    find, text = pipeline(head("srl")), " ".join(["The bank of Ann."] * 9)
-    expected = find(text)
-    monkeypatch.setattr(find, "batch_size", 40)
-    assert find(text) == expected and len(expected) > 1
 
 
 def test_tagging_takes_no_tensorflow(head):
