@@ -355,7 +355,7 @@ class AnswerPipeline(PairPipeline):
                     continue
                 source, begin = str(context.source), piece.begins[first]
                 end = begin + len(piece.answer(source, first, last, self.model.endings))
-                score = float(np.exp(answer["log_score"] - total))
+                score = float(np.exp(answer["log_span"] - total))
                 results.append(context.at(begin, end, score=score))
         results.sort(key=lambda result: -result["score"])
         return results[:n] or [context.at(0, 0, score=0.0)]

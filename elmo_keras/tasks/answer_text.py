@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 LONGEST_ANSWER = 30  # tokens
 NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
-NOWHERE = -1  # begin and end of no answer
 
 
 class OffsetTokens(NamedTuple):
@@ -72,7 +71,7 @@ def text_answers(
 ) -> "dict[str, tf.Tensor]":
     """What `QuestionAnswering.answers` gives, with spans as pieces of contexts `(batch,)`.
 
-    `begin` and `end` are numbers of characters, `NOWHERE` for none. If one of the texts
+    `begin` and `end` are numbers of characters, −1 for none. If one of the texts
     has no word, there is no answer, with the score 0.
     """
     import tensorflow as tf
@@ -104,6 +103,6 @@ def text_answers(
     }
     return scores | {
         "answer": answer,
-        "begin": tf.where(is_answer, begin, NOWHERE),
-        "end": tf.where(is_answer, end, NOWHERE),
+        "begin": tf.where(is_answer, begin, -1),
+        "end": tf.where(is_answer, end, -1),
     }

@@ -150,6 +150,11 @@ class QuestionAnswering(TaskModel):
     """
 
     text_fields = "context", "question"
+    parts = (
+        *("attention", "attended", "reader", "self_attention", "self_attended"),
+        *("start_lstm", "start_scores", "end_lstm", "end_scores"),
+        *("doubt", "no_answer_score"),
+    )
     compares_tokens = True
 
     def __init__(
@@ -240,47 +245,41 @@ class QuestionAnswering(TaskModel):
     def decode(self, inputs, outputs):
         """The answers: int32 `(batch, 2)`."""
         starts, ends, none = outputs
-        first, last, score = best_spans(starts, ends, self.longest_answer)
-        spans = tf.stack([first, last], axis=1)
-        return tf.where((score >= none)[:, None], spans, NO_ANSWER)
+        spans, scores = best_spans(starts, ends, self.longest_answer)
+        return tf.where((scores >= none)[:, None], spans, NO_ANSWER)
 
     @tf.function(reduce_retracing=True)
     def margins(self, inputs):
         """How far the best span's score is above that of no answer: `(batch,)`."""
-        starts, ends, none = self(inputs, training=False)
-        return best_spans(starts, ends, self.longest_answer)[2] - none
+        scores = self.log_scores(inputs)
+        return scores["log_span"] - scores["log_no_answer"]
+
+    def log_scores(self, inputs) -> dict[str, tf.Tensor]:
+        """`span` as in `answers`, and scores `(batch,)` that contexts have in common.
+
+        `log_span` is that of the best span, `log_no_answer` that of no answer; `log_total`
+        is the logarithm of the sum over all spans and no answer.
+        """
+        outputs = [tf.cast(x, tf.float32) for x in self(inputs, training=False)]
+        starts, ends, none = outputs
+        return {
+            "span": self.decode(inputs, outputs),
+            "log_span": best_spans(starts, ends, self.longest_answer)[1],
+            "log_no_answer": none,
+            "log_total": log_total(outputs),
+        }
 
     def answers(self, inputs):
         """`span` and `score` `(batch,)`, its probability, and `no_answer_score` if `unanswerable`.
 
         Spans are int32 `(batch, 2)`, first and last token, `NO_ANSWER` for none.
         """
-        scores = self.log_scores(inputs)
-        answers = {
-            "span": scores["span"],
-            "score": tf.exp(scores["log_score"] - scores["log_total"]),
-        }
+        span, log_span, log_no_answer, log_total = self.log_scores(inputs).values()
+        best = tf.maximum(log_span, log_no_answer)
+        answers = {"span": span, "score": tf.exp(best - log_total)}
         if self.unanswerable:
-            no_answer = tf.exp(scores["log_no_answer"] - scores["log_total"])
-            answers["no_answer_score"] = no_answer
+            answers["no_answer_score"] = tf.exp(log_no_answer - log_total)
         return answers
-
-    def log_scores(self, inputs):
-        """`span` as in `answers`, and scores `(batch,)` that contexts have in common.
-
-        `log_score` is that of the span, or of no answer, `log_no_answer`; `log_total` is the
-        logarithm of the sum over all spans and no answer.
-        """
-        outputs = self(inputs, training=False)
-        span = self.decode(inputs, outputs)
-        scores = [tf.cast(x, tf.float32) for x in outputs]
-        log_score = span_scores(scores, tf.maximum(span, 0))
-        return {
-            "span": span,
-            "log_score": tf.where(span[:, 0] == NO_ANSWER, scores[2], log_score),
-            "log_no_answer": scores[2],
-            "log_total": log_total(scores),
-        }
 
     def read_example(self, example):
         texts = {field: example[field] for field in self.text_fields}
@@ -302,22 +301,6 @@ class QuestionAnswering(TaskModel):
         if first == NO_ANSWER:
             return ""
         return example["offsets"].answer(example["text"], first, last, self.endings)
-
-    def parts(self):
-        parts = {
-            "attention": self.attention,
-            "attended": self.attended,
-            "reader": self.reader,
-            "self_attention": self.self_attention,
-            "self_attended": self.self_attended,
-            "start_lstm": self.start_lstm,
-            "start_scores": self.start_scores,
-            "end_lstm": self.end_lstm,
-            "end_scores": self.end_scores,
-        }
-        if self.unanswerable:
-            parts |= {"doubt": self.doubt, "no_answer_score": self.no_answer_score}
-        return parts
 
     def get_config(self):
         return super().get_config() | {
@@ -343,8 +326,8 @@ def log_total(outputs) -> tf.Tensor:
 
 def best_spans(
     start_scores: tf.Tensor, end_scores: tf.Tensor, longest: int
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """First and last position, and score, of the best span of at most `longest`: `(batch,)`."""
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The best spans of at most `longest`, first and last position `(batch, 2)`; their scores."""
     starts, ends = tf.convert_to_tensor(start_scores), tf.convert_to_tensor(end_scores)
     time = tf.shape(starts)[1]
     padding = [[0, 0], [0, longest - 1]]
@@ -355,5 +338,5 @@ def best_spans(
     scores = tf.reshape(starts[:, :, None] + ends, [-1, time * longest])
     best = tf.argmax(scores, axis=1, output_type=tf.int32)
     first = best // longest
-    last = first + tf.math.floormod(best, longest)
-    return first, last, tf.reduce_max(scores, axis=1)
+    spans = tf.stack([first, first + best % longest], axis=1)
+    return spans, tf.reduce_max(scores, axis=1)

@@ -99,6 +99,8 @@ class TextClassifier(LabelModel):
     Vectors", section 5; Peters et al. 2018, section 4.
     """
 
+    parts = "integrator", "attention", "maxout", "decision"
+
     def __init__(
         self,
         token_vectors: TokenVectors,
@@ -147,14 +149,6 @@ class TextClassifier(LabelModel):
         if not self.multi_label:
             loss = keras.losses.SparseCategoricalCrossentropy()
         return ops.sum([loss(y, y_pred, sample_weight), *self.losses])
-
-    def parts(self):
-        return {
-            "integrator": self.integrator,
-            "attention": self.attention,
-            "maxout": self.maxout,
-            "decision": self.decision,
-        }
 
     def get_config(self):
         return super().get_config() | {

@@ -97,6 +97,7 @@ class CoreferenceModel(TaskModel):
     """
 
     text_fields, other_fields = ("sentences",), ("speakers",)
+    parts = "spans", "mention_hidden", "mention_scores", "antecedents"
 
     def __init__(
         self,
@@ -117,29 +118,27 @@ class CoreferenceModel(TaskModel):
         self.mentions_per_token = mentions_per_token
         self.max_antecedents = max_antecedents
         self.singletons = singletons
-        self.span_vectors = SpanVectors(longest, name="span_vectors")
+        self.spans = SpanVectors(longest, name="spans")
         self.mention_hidden = keras.layers.Dense(hidden_units, "relu")
         self.mention_scores = keras.layers.Dense(1, name="mention_scores")
-        self.antecedent_scores = AntecedentScores(
-            max_antecedents, hidden_units, dropout=dropout, name="antecedent_scores"
+        self.antecedents = AntecedentScores(
+            max_antecedents, hidden_units, dropout=dropout, name="antecedents"
         )
 
     def build(self, input_shape=None):
         x, h = self.encoder.input_dim, self.encoder.output_dim
         self.encoder.build()
-        self.span_vectors.build((None, None, x), (None, None, h))
-        span = (None, 2 * h + x + self.span_vectors.width_dim)
+        self.spans.build((None, None, x), (None, None, h))
+        span = (None, 2 * h + x + self.spans.width_dim)
         self.mention_hidden.build(span)
         self.mention_scores.build((None, self.hidden_units))
-        self.antecedent_scores.build(span)
+        self.antecedents.build(span)
 
     def call(self, inputs, training=False):
         h, x, mask = self.encode(inputs, "sentences", training)
-        spans, mention_scores = self._mentions(
-            self.span_vectors(x, h, mask), mask, training
-        )
+        spans, mention_scores = self._mentions(self.spans(x, h, mask), mask, training)
         speakers = tf.gather(tf.boolean_mask(inputs["speakers"], mask), spans.first)
-        antecedents, scores = self.antecedent_scores(
+        antecedents, scores = self.antecedents(
             spans.vectors, mention_scores, speakers, training=training
         )
         outputs = {
@@ -187,14 +186,6 @@ class CoreferenceModel(TaskModel):
 
     def result(self, example, output):
         return clusters_of_links(output, self.singletons)
-
-    def parts(self):
-        return {
-            "spans": self.span_vectors,
-            "mention_hidden": self.mention_hidden,
-            "mention_scores": self.mention_scores,
-            "antecedents": self.antecedent_scores,
-        }
 
     def get_config(self):
         return super().get_config() | {

@@ -33,11 +33,13 @@ class FastBidirectional(keras.layers.Layer):
     Reference: Hochreiter and Schmidhuber 1997; Gers et al. 2000.
     """
 
+    parts = "forward", "backward"
+
     def __init__(self, units: int, **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.units = units
-        self.forward_layer, self.backward_layer = (
+        self.forward, self.backward = (
             keras.layers.LSTM(
                 units,
                 return_sequences=True,
@@ -46,12 +48,12 @@ class FastBidirectional(keras.layers.Layer):
                 dtype=self.dtype_policy,
                 name=name,
             )
-            for name in ("forward", "backward")
+            for name in self.parts
         )
 
     def build(self, input_shape):
-        self.forward_layer.build(input_shape)
-        self.backward_layer.build(input_shape)
+        self.forward.build(input_shape)
+        self.backward.build(input_shape)
 
     def call(self, x, mask=None, training=False):
         on_gpu = bool(tf.config.list_logical_devices("GPU"))
@@ -64,13 +66,13 @@ class FastBidirectional(keras.layers.Layer):
             return padded(self._run_right_padded(x, lengths, training), mask)
         outputs = [
             _run_over_sentences(x, lengths, lstm)
-            for lstm in (self.forward_layer, self.backward_layer)
+            for lstm in (self.forward, self.backward)
         ]
         return padded(tf.concat(outputs, axis=1), mask)
 
     def _run_keras(self, x, mask, training):
-        forward = self.forward_layer(x, mask=mask, training=training)
-        backward = self.backward_layer(x, mask=mask, training=training)
+        forward = self.forward(x, mask=mask, training=training)
+        backward = self.backward(x, mask=mask, training=training)
         return tf.concat([forward, tf.reverse(backward, [1])], axis=-1)
 
     def _run_right_padded(self, x, lengths, training):
@@ -85,9 +87,6 @@ class FastBidirectional(keras.layers.Layer):
         mask = tf.sequence_mask(at_least_one)
         outputs = self._run_keras(padded(x, real), mask, training)
         return tf.gather_nd(outputs, tf.where(real))  # pyright: ignore[reportArgumentType]
-
-    def named_weights(self) -> dict[str, keras.Variable]:
-        return named_weights(forward=self.forward_layer, backward=self.backward_layer)
 
     def get_config(self):
         return super().get_config() | {"units": self.units}
@@ -181,10 +180,9 @@ class TaskEncoder(keras.layers.Layer):
         return tf.where(mask[..., None], h, 0), x, mask
 
     def named_weights(self) -> dict[str, keras.Variable]:
-        weights = self.token_vectors.named_weights() | self.lstm.named_weights()
-        if self.predicate_dim:
-            weights |= named_weights(predicate=self.predicate)
-        return weights
+        weights = self.token_vectors.named_weights()
+        weights |= named_weights(self.lstm, *self.lstm.parts)
+        return weights | named_weights(self, "predicate")
 
 
 def masked_softmax(scores, mask) -> tf.Tensor:

@@ -48,6 +48,7 @@ class ESIM(LabelModel):
     """
 
     text_fields = "premise", "hypothesis"
+    parts = "inference", "composition", "hidden", "decision"
 
     def __init__(
         self,
@@ -85,14 +86,6 @@ class ESIM(LabelModel):
         pooled = tf.concat(tf.split(pooled, 2), axis=-1)
         hidden = self.hidden(self.drop(pooled, training=training))
         return self.decision(self.drop(hidden, training=training))
-
-    def parts(self):
-        return {
-            "inference": self.inference,
-            "composition": self.composition,
-            "hidden": self.hidden,
-            "decision": self.decision,
-        }
 
 
 def stack_pairs(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:

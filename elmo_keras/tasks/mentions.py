@@ -6,7 +6,6 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.tasks.encoder import NEVER, masked_softmax
-from elmo_keras.tasks.token_vectors import named_weights
 
 
 class Spans(NamedTuple):
@@ -27,6 +26,8 @@ class SpanVectors(keras.layers.Layer):
 
     Reference: Lee et al. 2017, "End-to-end Neural Coreference Resolution", section 4.
     """
+
+    parts = "head_scores", "widths"
 
     def __init__(self, longest: int = 10, width_dim: int = 20, **kwargs):
         super().__init__(**kwargs)
@@ -52,9 +53,6 @@ class SpanVectors(keras.layers.Layer):
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         offset = tf.gather(tf.cumsum(lengths, exclusive=True), sentence)
         return Spans(tf.concat(vectors, axis=1), offset + first, offset + last)
-
-    def named_weights(self):
-        return named_weights(head_scores=self.head_scores, widths=self.widths)
 
     def _indices(self, mask):
         """Sentence, first token in it, and width − 1 of each span: (spans, 3)."""
@@ -98,6 +96,11 @@ class AntecedentScores(keras.layers.Layer):
     Resolution with Coarse-to-fine Inference", section 4.
     """
 
+    parts = (
+        *("bilinear", "pair_projection", "mention_projection", "earlier_projection"),
+        *("features_projection", "distances", "same_speaker", "scores"),
+    )
+
     def __init__(
         self,
         max_antecedents: int = 50,
@@ -111,15 +114,9 @@ class AntecedentScores(keras.layers.Layer):
         self.max_antecedents = max_antecedents
         self.units = units
         self.feature_dim = feature_dim
-        self.pair_projection = keras.layers.Dense(units, name="pair_projection")
-        self.mention_projection = keras.layers.Dense(
-            units, use_bias=False, name="mention_projection"
-        )
-        self.earlier_projection = keras.layers.Dense(
-            units, use_bias=False, name="earlier_projection"
-        )
-        self.features_projection = keras.layers.Dense(
-            units, use_bias=False, name="features_projection"
+        self.pair_projection = keras.layers.Dense(units)
+        self.mention_projection, self.earlier_projection, self.features_projection = (
+            keras.layers.Dense(units, use_bias=False) for _ in range(3)
         )
         self.distances = keras.layers.Embedding(len(DISTANCES), feature_dim)
         self.same_speaker = keras.layers.Embedding(2, feature_dim)
@@ -129,12 +126,9 @@ class AntecedentScores(keras.layers.Layer):
     def build(self, vectors_shape):
         dim = vectors_shape[-1]
         self.bilinear = self.add_weight(shape=(dim, dim), name="bilinear")
-        for layer in (
-            self.pair_projection,
-            self.mention_projection,
-            self.earlier_projection,
-        ):
-            layer.build((None, dim))
+        self.pair_projection.build((None, dim))
+        self.mention_projection.build((None, dim))
+        self.earlier_projection.build((None, dim))
         self.features_projection.build((None, 2 * self.feature_dim))
         self.distances.build((None,))
         self.same_speaker.build((None,))
@@ -148,17 +142,6 @@ class AntecedentScores(keras.layers.Layer):
         hidden += self.features_projection(self._features(indices, speakers))
         hidden = self.drop(tf.nn.relu(hidden), training=training)
         return indices, coarse + tf.squeeze(self.scores(hidden), axis=2)
-
-    def named_weights(self):
-        return {"bilinear": self.bilinear} | named_weights(
-            pair_projection=self.pair_projection,
-            mention_projection=self.mention_projection,
-            earlier_projection=self.earlier_projection,
-            features_projection=self.features_projection,
-            distances=self.distances,
-            same_speaker=self.same_speaker,
-            scores=self.scores,
-        )
 
     def _likeliest(self, vectors, mention_scores):
         """The best coarse scores (mentions, k), and their antecedents."""

@@ -118,6 +118,8 @@ class Tagger(TaskModel):
     et al. 2016; He et al. 2017.
     """
 
+    parts = "scores", "crf"
+
     def __init__(
         self,
         token_vectors: TokenVectors,
@@ -219,9 +221,6 @@ class Tagger(TaskModel):
 
     def result(self, example, output):
         return [self.tags[i] for i in output if i >= 0]
-
-    def parts(self):
-        return {"scores": self.scores} | ({"crf": self.crf} if self.crf else {})
 
     def get_config(self):
         return super().get_config() | {

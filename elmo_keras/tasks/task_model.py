@@ -28,11 +28,13 @@ class TaskModel(keras.Model):
     Attributes:
         text_fields: names of the fields with tokens.
         other_fields: names of the fields without tokens; a model needs or takes them.
+        parts: the attributes after `encoder` that have weights.
         compares_tokens: whether memory grows with the product of two texts' lengths.
     """
 
     text_fields: tuple[str, ...] = ("tokens",)
     other_fields: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     compares_tokens = False
 
     def __init__(
@@ -72,18 +74,14 @@ class TaskModel(keras.Model):
         token_vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
         return cls(**config | {"token_vectors": token_vectors})
 
-    def parts(self) -> dict[str, Any]:
-        """The layers after the encoder that have weights, by name."""
-        raise NotImplementedError
-
     def named_weights(self) -> dict[str, keras.Variable]:
         """The model's weights but the biLM's, by names that files of heads rely on.
 
-        A name says what a weight is for, such as `encoder/forward/kernel`: `parts` lists
-        the first half, whatever attributes and layers are called, and a part's weights
-        have the names that Keras' layers give them. The model is built.
+        A name says what a weight is for, such as `encoder/forward/kernel`: the first half is
+        one of the model's `parts`, the last the name that Keras' layers give a weight. The
+        model is built.
         """
-        return named_weights(encoder=self.encoder, **self.parts())
+        return named_weights(self, "encoder", *self.parts)
 
     def encode(self, inputs, field, training):
         """What the encoder gives for a field of inputs."""

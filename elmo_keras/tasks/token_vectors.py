@@ -2,7 +2,6 @@
 
 import collections
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import keras
 import numpy as np
@@ -22,20 +21,26 @@ PLACES = "input", "output", "both"  # where `TokenVectors` add ELMo
 WIDTHS = 3, 6  # bytes: three or six letters, one or two Hangul syllables
 
 
-def named_weights(**layers: Any) -> dict[str, keras.Variable]:
-    """The weights of layers by name: those of layer L are `L/NAME`.
+def named_weights(layer: keras.Layer, *parts: str) -> dict[str, keras.Variable]:
+    """The weights of a layer's attributes by name; those that the layer lacks have none.
 
-    NAME is a name of the layer's own `named_weights`, or, if it has none, the weight's.
+    A layer has `PART/NAME`, by its own `named_weights`, its `parts`, or its weights' names.
     """
-    return {
-        f"{layer_name}/{name}": weight
-        for layer_name, layer in layers.items()
-        for name, weight in (
-            layer.named_weights()
-            if hasattr(layer, "named_weights")
-            else {weight.name: weight for weight in layer.weights}
-        ).items()
-    }
+    weights = {}
+    for name in parts:
+        part = getattr(layer, name, None)
+        if part is None:
+            continue
+        if isinstance(part, keras.Variable):
+            inner = {"": part}
+        elif hasattr(part, "named_weights"):
+            inner = part.named_weights()
+        elif hasattr(part, "parts"):
+            inner = named_weights(part, *part.parts)
+        else:
+            inner = {weight.name: weight for weight in part.weights}
+        weights |= {f"{name}/{key}".strip("/"): weight for key, weight in inner.items()}
+    return weights
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -237,12 +242,12 @@ class TokenVectors(keras.layers.Layer):
 
     def named_weights(self) -> dict[str, keras.Variable]:
         """All weights but the biLM's: of `words`, `characters`, `input_mix`, `output_mix`."""
-        layers = {f"{place}_mix": mix for place, mix in self.mixes.items()}
+        weights = named_weights(self, "characters")
         if self.words:
-            layers["words"] = self.word_vectors
-        if self.character_dim:
-            layers["characters"] = self.characters
-        return named_weights(**layers)
+            weights["words/embeddings"] = self.word_vectors.embeddings
+        for place, mix in self.mixes.items():
+            weights |= {f"{place}_mix/{weight.name}": weight for weight in mix.weights}
+        return weights
 
     def get_config(self):
         return super().get_config() | {

@@ -12,8 +12,9 @@ from tests.support.reference import softmax
 def test_the_span_is_the_best_of_all(time, longest):
     rng = np.random.default_rng(time)
     starts, ends = rng.normal(size=(2, 11, time)).astype("float32")
-    actual = np.transpose(best_spans(starts, ends, longest))
-    for row, (first, last, score) in enumerate(actual):
+    for row, ((first, last), score) in enumerate(
+        zip(*best_spans(starts, ends, longest))
+    ):
         spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
         best = max(spans, key=lambda span: starts[row, span[0]] + ends[row, span[1]])
         assert (first, last) == best

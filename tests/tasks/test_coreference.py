@@ -63,7 +63,7 @@ def test_the_spans_of_highest_score_are_kept():
     model = coreferent(mentions_per_token=0.3)
     everything, batch = coreferent(), INPUTS
     h, x, mask = everything.encoder(batch["sentences"])
-    spans = everything.span_vectors(x, h, mask)
+    spans = everything.spans(x, h, mask)
     hidden = everything.mention_hidden(spans.vectors)
     scores = everything.mention_scores(hidden).numpy()[:, 0]
     best = sorted(np.argsort(scores)[-3:])  # 0.3 of 8 tokens, rounded up
