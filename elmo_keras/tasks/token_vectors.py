@@ -242,12 +242,14 @@ class TokenVectors(keras.layers.Layer):
 
     def named_weights(self) -> dict[str, keras.Variable]:
         """All weights but the biLM's: of `words`, `characters`, `input_mix`, `output_mix`."""
-        weights = named_weights(self, "characters")
+        weights = {
+            f"{place}_mix/{weight.name}": weight
+            for place, mix in self.mixes.items()
+            for weight in mix.weights
+        }
         if self.words:
             weights["words/embeddings"] = self.word_vectors.embeddings
-        for place, mix in self.mixes.items():
-            weights |= {f"{place}_mix/{weight.name}": weight for weight in mix.weights}
-        return weights
+        return weights | named_weights(self, "characters")
 
     def get_config(self):
         return super().get_config() | {

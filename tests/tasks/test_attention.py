@@ -17,8 +17,8 @@ def test_the_span_is_the_best_of_all(time, longest):
     ):
         spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
         best = max(spans, key=lambda span: starts[row, span[0]] + ends[row, span[1]])
-        assert (first, last) == best
-        assert score == pytest.approx(starts[row, best[0]] + ends[row, best[1]])
+        assert (int(first), int(last)) == best
+        assert float(score) == pytest.approx(starts[row, best[0]] + ends[row, best[1]])
 
 
 def test_attention_follows_the_equations():
