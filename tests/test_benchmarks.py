@@ -24,7 +24,7 @@ def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
         "print(1, flush=True); print(input(), flush=True); exit('no more')"
     )
     monkeypatch.setattr(runner, "HERE", tmp_path)
-    with runner.worker("ours", "x", python=sys.executable) as worker:
+    with runner.worker("ours", "x") as worker:
         assert worker.hello == 1 and worker.peak_memory() > 0
         assert worker.ask("embed", batches=[[1]]) == ["embed", {"batches": [[1]]}]
         with pytest.raises(RuntimeError, match="ours ended before it .*\nno more"):

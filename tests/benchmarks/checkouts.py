@@ -9,6 +9,7 @@ ratios: above 1, this checkout is faster.
 """
 
 import contextlib
+import functools
 import sys
 import time
 import tomllib
@@ -35,16 +36,19 @@ class Setting(NamedTuple):
 Seconds = dict[str, list[float]]  # of each round, by checkout
 
 
+def workers(setting: Setting, script: str, way: str) -> dict[str, runner.Start]:
+    return {
+        name: functools.partial(runner.worker, script, setting.folder, way, root=root)
+        for name, root in setting.roots.items()
+    }
+
+
 def asked(setting: Setting, script: str, way: str, size: int = 0) -> Seconds:
     """Asks a worker of each checkout for the same work, of batches of `size` if given."""
     request, more = ("file", {}) if script == "ours" else ("run", {})
     if size:
         request, more = "run", {"batches": sliced(setting.sentences, size)}
-    workers = {
-        name: runner.worker(script, setting.folder, way, root=root)
-        for name, root in setting.roots.items()
-    }
-    with runner.started(workers) as systems:
+    with runner.started(workers(setting, script, way)) as systems:
         return runner.in_turns(
             systems,
             lambda system, _: system.ask(request, **more)["seconds"],
@@ -55,11 +59,7 @@ def asked(setting: Setting, script: str, way: str, size: int = 0) -> Seconds:
 
 def first_vector(setting: Setting) -> Seconds:
     """From the start of a process to the vectors of a sentence in int8."""
-    systems = {
-        name: lambda root=root: runner.worker("ours", setting.folder, "int8", root=root)
-        for name, root in setting.roots.items()
-    }
-    batches = [setting.sentences[:1]]
+    batches, systems = [setting.sentences[:1]], workers(setting, "ours", "int8")
     return runner.first_answers(
         systems, lambda w: w.ask("run", batches=batches), rounds=setting.rounds
     )

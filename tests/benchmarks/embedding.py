@@ -20,6 +20,7 @@ further rounds; elmo-keras gets the file as it is. Peak memory is that of the pr
 far. The first vectors are those of a new process.
 """
 
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -62,17 +63,15 @@ def main(
     for preset in presets:
         with runner.inputs(preset, given) as folder:
             processes = {
-                name: lambda name=name: runner.worker(
-                    known[name][0], folder, known[name][1], gpus=name != runner.ON_CPU
+                name: functools.partial(
+                    runner.worker, script, folder, way, gpus=name != runner.ON_CPU
                 )
-                for name in systems
+                for name, (script, way) in ((name, known[name]) for name in systems)
             }
             first = runner.first_answers(
                 processes, lambda worker: worker.ask("run", batches=[[["a"]]])
             )
-            with runner.started(
-                {n: start() for n, start in processes.items()}
-            ) as found:
+            with runner.started(processes) as found:
                 print_speeds(
                     preset, found, given, seconds, batch_sizes, file_batch_sizes
                 )

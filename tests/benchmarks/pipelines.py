@@ -7,6 +7,7 @@ first answer is that of a new process. With --data, the folder of the corpora, b
 scored on what the heads did not learn from.
 """
 
+import functools
 from pathlib import Path
 
 from elmo_keras.pipelines import make
@@ -27,13 +28,13 @@ def main(
 ) -> None:
     names = {"elmo-keras": ("our_pipelines", *heads), "spaCy": ("with_spacy",)}
     processes = {
-        name: lambda command=command: runner.worker(*command)
+        name: functools.partial(runner.worker, *command)
         for name, command in names.items()
     }
     first = runner.first_answers(
         processes, lambda system: system.ask("tag", sentences=SENTENCE), rounds=rounds
     )
-    with runner.started({n: start() for n, start in processes.items()}) as systems:
+    with runner.started(processes) as systems:
         memory = {}
         for name, system in systems.items():
             system.ask("tag_file", path=str(text))

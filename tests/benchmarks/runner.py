@@ -52,6 +52,7 @@ RATE = "tokens/s: median (lowest – highest)"
 ON_CPU = "elmo-keras float32 on the CPU"  # where there is a GPU
 
 Preset = Literal[tuple(PRESETS)]
+Start = Callable[[], contextlib.AbstractContextManager]  # of a system
 
 
 def make_app(report: Callable[..., int | None]) -> App:
@@ -98,16 +99,12 @@ class Worker:
 
 @contextlib.contextmanager
 def worker(
-    script: str,
-    *arguments: str | Path,
-    python: str = "",
-    root: Path = ROOT,
-    gpus: bool = True,
+    script: str, *arguments: str | Path, root: Path = ROOT, gpus: bool = True
 ) -> Iterator[Worker]:
     """A process of `workers/SCRIPT.py` within the block, which imports what `root` holds."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         process = process_of(
-            [python or interpreter(script), HERE / f"workers/{script}.py", *arguments],
+            [interpreter(script), HERE / f"workers/{script}.py", *arguments],
             peer=script in PEERS,
             root=root,
             gpus=gpus,
@@ -123,10 +120,10 @@ def worker(
 
 
 @contextlib.contextmanager
-def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterator[dict]:
+def started(systems: Mapping[str, Start]) -> Iterator[dict[str, Any]]:
     """Systems, started one after the other, which end with the block."""
     with contextlib.ExitStack() as stack:
-        yield {name: stack.enter_context(system) for name, system in systems.items()}
+        yield {name: stack.enter_context(start()) for name, start in systems.items()}
 
 
 @contextlib.contextmanager
@@ -205,19 +202,17 @@ def in_turns(
 
 
 def first_answers(
-    systems: Mapping[str, Callable[[], contextlib.AbstractContextManager]],
-    ask: Callable[[Any], Any],
-    rounds: int = 3,
+    systems: Mapping[str, Start], ask: Callable[[Any], Any], rounds: int = 3
 ) -> dict[str, list[float]]:
     """Seconds from the start of a new process to its first answer, in turns."""
 
-    def start(system, _):
+    def take(start, _):
         begin = time.perf_counter()
-        with system() as worker:
-            ask(worker)
+        with start() as system:
+            ask(system)
             return time.perf_counter() - begin
 
-    return in_turns(systems, start, rounds=rounds, warm_up=1)
+    return in_turns(systems, take, rounds=rounds, warm_up=1)
 
 
 def read(path: Path, number: int | None = None) -> list[list[str]]:

@@ -10,6 +10,7 @@ Systems take turns at 512 sentences of Wikipedia.
 """
 
 import collections
+import functools
 import random
 import tempfile
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ def main(
     sentences = runner.read(data / "en_wiki/valid.txt")[:512]
     pairs = read_pairs(data / "en_snli/dev.txt")
     processes = {
-        name: lambda command=command: runner.worker(*command)
+        name: functools.partial(runner.worker, *command)
         for name, command in commands.items()
     }
     quick = {
@@ -57,7 +58,7 @@ def main(
     first = runner.first_answers(
         quick, lambda system: system.ask("run", sentences=sentences[:1]), rounds=rounds
     )
-    with runner.started({n: start() for n, start in processes.items()}) as systems:
+    with runner.started(processes) as systems:
         found = runner.in_turns(
             systems,
             lambda system, _: system.ask("run", sentences=sentences),
