@@ -25,7 +25,7 @@ from elmo_keras.util.command import CommandFailed, import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 if TYPE_CHECKING:
-    from elmo_keras import Elmo
+    from elmo_keras.elmo import Elmo
     from elmo_keras.tasks.task_model import TaskModel
 
 MIX = Parameter(group="Mix of the layers")
@@ -85,27 +85,32 @@ class Choices:
     as_dict: Annotated[bool, USE] = False
     input_name: Annotated[Literal["sentences", "text"], USE] = "sentences"
 
-    def refuse(self, names: Iterable[str], what: str) -> None:
-        """Refuses options that are given and have no use for an export or a model."""
-        for name in names:
-            if getattr(self, name) != getattr(DEFAULTS, name):
-                option = name.replace("_", "-")
-                raise ValueError(f"--{option} is not for {what}. Leave it out.")
-
 
 DEFAULTS = Choices()
-OF_LITERT = "arithmetic", "min_cosine"
-OF_MIX = "layers", "mix", "gamma", "layer_norm"
-OF_LANGUAGE_MODEL = "trainable", "dtype", "as_dict"
-OF_TRAINING = "dropout", "l2"
-OF_TEXTS = "tokenizer", "normalization", "input_name"
-OF_VERSION = "version", "archive", "serving_files", "no_warmup"
-OF_SAVED_MODEL = *OF_VERSION, *OF_TEXTS, *OF_LANGUAGE_MODEL, *OF_TRAINING
+MIXED = "layers", "mix", "gamma", "layer_norm"
+TRAINED = "dropout", "l2"
+LITERT = "arithmetic", "min_cosine"
+LANGUAGE_MODEL = "trainable", "dtype", "as_dict"
+TEXTS = "tokenizer", "normalization", "input_name"
+VERSION = "version", "archive", "serving_files", "no_warmup"
+SAVED_MODEL = *VERSION, *TEXTS, *LANGUAGE_MODEL, *TRAINED
+# Options that formats and models don't read.
 UNUSED = {
-    "saved_model": OF_LITERT,
-    "litert": OF_SAVED_MODEL,
-    "packed": (*OF_SAVED_MODEL, *OF_MIX, "layer", "representation", *OF_LITERT),
+    "--format saved_model": LITERT,
+    "--format litert": SAVED_MODEL,
+    "--format packed": (*SAVED_MODEL, *MIXED, *LITERT, "layer", "representation"),
+    "a head": (*MIXED, *TRAINED, "layer"),
+    "a .keras MODEL": (*MIXED, *TRAINED),
+    "a MODEL that is no .keras file": ("layer",),
+    "a model of a task": (*LANGUAGE_MODEL, "representation"),
 }
+
+
+def refuse_unused(choices: Choices, what: str) -> None:
+    for name in UNUSED[what]:
+        if getattr(choices, name) != getattr(DEFAULTS, name):
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} is not for {what}. Leave it out.")
 
 
 def export(
@@ -148,14 +153,9 @@ def export(
     source = model or options or ""
     is_keras_model = Path(source).suffix == ".keras"
     head = find_head(source) if not is_keras_model and is_head(source) else None
-    choices.refuse(UNUSED[format], f"--format {format}")
-    if head is not None:
-        choices.refuse([*OF_MIX, *OF_TRAINING, "layer"], f"{model}, a head")
-    elif is_keras_model:
-        what = "a .keras MODEL, whose layer has its own"
-        choices.refuse([*OF_MIX, *OF_TRAINING], what)
-    else:
-        choices.refuse(["layer"], "a MODEL that is no .keras file")
+    kind = "a .keras MODEL" if is_keras_model else "a MODEL that is no .keras file"
+    for what in f"--format {format}", "a head" if head else kind:
+        refuse_unused(choices, what)
     paths = [path for path in (model, options, weights) if path]
     inputs = [part for path in paths for part in parts_of_model(path)]
     if format == "saved_model":
@@ -163,38 +163,18 @@ def export(
             output, choices.version, inputs, choices.archive, choices.serving_files
         )
     else:
-        if format == "packed":
-            check_folder(output)
-        elif output.suffix == ".tflite":
-            check_file(output)
-        else:
-            raise ValueError(f"The output should end in .tflite. Received: {output}")
-        check_apart([output], inputs)
-        if output.exists():
-            raise FileExistsError(f"{output} exists. Move it, or give another name.")
+        check_model_output(output, inputs, is_file=format == "litert")
     import_tensorflow()
-    from elmo_keras import Elmo
-    from elmo_keras.formats.model_directory import find_model, save_model
-    from elmo_keras.lite.convert import convert
-
     if format == "packed":
-        # As it is, with its softmax, vocabulary and mix.
-        files = find_model(source, weights=weights)
-        save_model(
-            output,
-            files.bilm(),
-            files.vocabulary,
-            options=files.options,
-            mix=files.mix,
-            packed=True,
-        )
-        print(f"The model is in {output}")
+        pack(source, output, weights)
         return
     if head is not None:
         layer = keras_model(read_head(head))
     elif is_keras_model:
         layer = read_keras_model(Path(source), choices.layer)
     else:
+        from elmo_keras.elmo import Elmo
+
         layer = Elmo.from_pretrained(
             source,
             weights=weights,
@@ -205,21 +185,53 @@ def export(
             dropout=choices.dropout,
             l2=choices.l2,
         )
-    if format == "saved_model":
-        write_saved_model(layer, output, choices)
-        return
-    if not isinstance(layer, Elmo):
+    write = write_saved_model if format == "saved_model" else write_litert
+    write(layer, output, choices)
+
+
+def check_model_output(output: Path, inputs: Iterable[Path], *, is_file: bool) -> None:
+    if not is_file:
+        check_folder(output)
+    elif output.suffix == ".tflite":
+        check_file(output)
+    else:
+        raise ValueError(f"The output should end in .tflite. Received: {output}")
+    check_apart([output], inputs)
+    if output.exists():
+        raise FileExistsError(f"{output} exists. Move it, or give another name.")
+
+
+def pack(source: str, output: Path, weights: str | None) -> None:
+    """Writes a model directory as it is, with its softmax, vocabulary and mix."""
+    from elmo_keras.formats.model_directory import find_model, save_model
+
+    files = find_model(source, weights=weights)
+    save_model(
+        output,
+        files.bilm(),
+        files.vocabulary,
+        options=files.options,
+        mix=files.mix,
+        packed=True,
+    )
+    print(f"The model is in {output}")
+
+
+def write_litert(source: "Elmo | TaskModel", output: Path, choices: Choices) -> None:
+    from elmo_keras.elmo import Elmo
+    from elmo_keras.lite.convert import convert
+
+    if not isinstance(source, Elmo):
         raise ValueError(
             "LiteRT gets language models, not models of tasks. Give --layer for the "
             "Elmo layer of the model."
         )
-    mix = layer.mixes[choices.representation]
     cosines = convert(
-        layer,
+        source,
         output,
         choices.arithmetic or "int8",
         min_cosine=choices.min_cosine,
-        mix=mix,
+        mix=source.mixes[choices.representation],
     )
     if cosines:
         print(f"The lowest mean cosine of a layer to exact vectors: {min(cosines):.4f}")
@@ -231,7 +243,7 @@ def write_saved_model(
 ) -> None:
     import tensorflow as tf
 
-    from elmo_keras import Elmo
+    from elmo_keras.elmo import Elmo
     from elmo_keras.export import version_directory
     from elmo_keras.export.task_export import export_task
 
@@ -251,9 +263,7 @@ def write_saved_model(
                 warmup=not choices.no_warmup,
             )
         else:
-            name = type(source).__name__
-            what = f"a {name}; --layer exports the Elmo layer in it"
-            choices.refuse([*OF_LANGUAGE_MODEL, "representation"], what)
+            refuse_unused(choices, "a model of a task")
             folder = export_task(
                 source,
                 output,
@@ -266,8 +276,7 @@ def write_saved_model(
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
     print(f"The export is in {folder}")
-    metadata = export_metadata(folder)
-    for name, signature in metadata["signatures"].items():
+    for name, signature in export_metadata(folder)["signatures"].items():
         if name != "serving_default":
             inputs, outputs = signature["inputs"], signature["outputs"]
             print(f"`{name}`: {', '.join(inputs)} → {', '.join(outputs)}")
@@ -280,7 +289,7 @@ def write_saved_model(
 
 def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":
     """A model of a task, or the only `Elmo` layer, or the one of a name."""
-    from elmo_keras import Elmo
+    from elmo_keras.elmo import Elmo
     from elmo_keras.formats.keras_files import load_keras_model
     from elmo_keras.tasks import import_models
     from elmo_keras.tasks.task_model import TaskModel

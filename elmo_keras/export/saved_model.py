@@ -10,8 +10,8 @@ from elmo_keras.elmo import Elmo
 from elmo_keras.export.sentences import (
     Splitting,
     columns_with_rows,
+    first_tokens,
     longest,
-    real_tokens,
     sentences_spec,
     splitter,
     tokens_specs,
@@ -133,7 +133,7 @@ def trace_call(vectors: Vectors, split: Callable, default: bool):
     @tf.function(autograph=False)
     def call(inputs, training=False, as_dict=default, signature=None):
         if isinstance(inputs, Mapping):
-            tokens = real_tokens(**inputs)
+            tokens = first_tokens(**inputs)
             outputs = compute(tokens, tf.shape(inputs["tokens"])[1], training)
         else:
             tokens = split(as_batch(inputs))
@@ -166,7 +166,7 @@ def trace_signatures(vectors: Vectors, split: Callable, input_name: str) -> dict
     @tf.function(input_signature=list(tokens_specs().values()), autograph=False)
     def tokens(tokens, sequence_len):
         tokens = columns_with_rows(tokens)
-        return vectors(real_tokens(tokens, sequence_len), tf.shape(tokens)[1])
+        return vectors(first_tokens(tokens, sequence_len), tf.shape(tokens)[1])
 
     default = default.get_concrete_function()
     return {

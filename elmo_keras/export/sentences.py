@@ -65,7 +65,7 @@ def splitter(
     return split
 
 
-def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
+def first_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     """The first `sequence_len` tokens of each row, whatever they contain.
 
     One length is that of all rows. The graph refuses lengths below 0 or above the number
@@ -74,7 +74,7 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     """
     shape, n_lengths = tf.shape(tokens, tf.int64), tf.size(sequence_len, tf.int64)
     # Every output depends on the lengths, and thereby on the checks.
-    sequence_len = checked(
+    sequence_len = ensure(
         sequence_len,
         (n_lengths == shape[0]) | (n_lengths == 1),
         "`sequence_len` should hold one length for each row of `tokens`, such as "
@@ -84,7 +84,7 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
         n_lengths,
     )
     long = tf.cast(sequence_len, tf.int64)
-    sequence_len = checked(
+    sequence_len = ensure(
         sequence_len,
         tf.reduce_all((long >= 0) & (long <= shape[1])),
         "`sequence_len` should be from 0 to the number of columns of `tokens`. Columns "
@@ -106,10 +106,10 @@ def columns_with_rows(tokens) -> tf.Tensor:
     """
     shape = tf.shape(tokens, tf.int64)
     message = "`tokens` without rows should have no columns. Rows and columns:"
-    return checked(tokens, (shape[0] > 0) | (shape[1] == 0), message, shape)
+    return ensure(tokens, (shape[0] > 0) | (shape[1] == 0), message, shape)
 
 
-def checked(x: tf.Tensor, condition: tf.Tensor, *message) -> tf.Tensor:
+def ensure(x: tf.Tensor, condition: tf.Tensor, *message) -> tf.Tensor:
     """The tensor; a graph that needs it fails unless the condition holds."""
     check = tf.debugging.Assert(condition, message, summarize=10)
     with tf.control_dependencies([check]):

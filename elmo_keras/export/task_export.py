@@ -10,10 +10,10 @@ import tensorflow as tf
 from elmo_keras.export.sentences import (
     INPUT_NAMES,
     Splitting,
-    checked,
     columns_with_rows,
+    ensure,
+    first_tokens,
     longest,
-    real_tokens,
     sentences_spec,
     splitter,
     tokens_specs,
@@ -143,8 +143,8 @@ def task_signatures(
             texts = {field: from_tensor(x, padding="") for field, x in dense.items()}
             return answer(model, texts)
         dense = columns_with_rows(inputs["tokens"])
-        ragged = real_tokens(dense, inputs["sequence_len"])
-        values = checked(
+        ragged = first_tokens(dense, inputs["sequence_len"])
+        values = ensure(
             ragged.flat_values,
             tf.reduce_all(ragged.flat_values != ""),
             "The first `sequence_len` of `tokens` should not be empty strings.",
@@ -168,7 +168,7 @@ def answer(model, texts, predicate=None, time=None):
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
     answers |= {"tokens": padded(tokens), "sequence_len": lengths}
     time = longest(tokens) if time is None else time
-    return {name: fit(x, time) for name, x in answers.items()}
+    return {name: set_width(x, time) for name, x in answers.items()}
 
 
 def answer_in_pieces(model, texts, predicate=None):
@@ -177,7 +177,7 @@ def answer_in_pieces(model, texts, predicate=None):
     n_rows = next(iter(texts.values())).nrows()
     width = tf.reduce_max([1, *map(longest, texts.values())])
     if predicate is not None:
-        predicate = checked_predicate(predicate, texts["tokens"])
+        predicate = ensure_predicate(predicate, texts["tokens"])
 
     @tf.function(input_signature=[tf.TensorSpec((), tf.int64)], autograph=False)
     def piece(first):
@@ -187,7 +187,7 @@ def answer_in_pieces(model, texts, predicate=None):
             time = tf.shape(inputs["tokens"])[1]
             inputs[PREDICATE] = tf.one_hot(predicate[rows], time, dtype=tf.int32)
         answers = model.answers(inputs)
-        return {name: fit(x, width) for name, x in answers.items()}
+        return {name: set_width(x, width) for name, x in answers.items()}
 
     n_pieces = tf.maximum(-(-n_rows // at_once), 1)
     specs = piece.get_concrete_function().structured_outputs
@@ -210,7 +210,7 @@ def answer_in_pieces(model, texts, predicate=None):
     return {n: tf.ensure_shape(x.concat(), specs[n].shape) for n, x in arrays.items()}
 
 
-def checked_predicate(predicate, tokens):
+def ensure_predicate(predicate, tokens):
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
     inside = tf.cond(
         tf.size(predicate) == tf.size(lengths),
@@ -221,10 +221,10 @@ def checked_predicate(predicate, tokens):
         "`predicate` should be the position of a token in each text. Tokens and "
         "positions:"
     )
-    return checked(predicate, inside, message, lengths, predicate)
+    return ensure(predicate, inside, message, lengths, predicate)
 
 
-def fit(x, time):
+def set_width(x, time):
     """An answer with `time` columns, if its columns are tokens."""
     if x.shape.rank < 2 or x.shape[1] is not None:
         return x
@@ -246,11 +246,11 @@ def rows_at_once(
     if compares_tokens:
         maximum = min(maximum, math.isqrt(MAX_PAIRS))
         at_once = tf.minimum(at_once, MAX_PAIRS // longest**2)
-    at_once = checked(
+    at_once = ensure(
         at_once, as_many, f"{', '.join(texts)} should have as many texts each."
     )
     message = f"A text should have at most {maximum} tokens. Send shorter ones. Found:"
-    at_once = checked(at_once, longest <= maximum, message, longest)
+    at_once = ensure(at_once, longest <= maximum, message, longest)
     with tf.control_dependencies([at_once]):
         texts = {
             field: text.with_flat_values(tf.identity(text.flat_values))

@@ -1,9 +1,13 @@
 """The export of all tests that don't change it, loaded in the ways that serve it."""
 
+import functools
+
 import pytest
 import tensorflow as tf
 
+from elmo_keras.export.task_export import export_task
 from tests.support.exported import session_of
+from tests.support.exported_tasks import TASKS
 
 
 @pytest.fixture(scope="module")
@@ -16,3 +20,16 @@ def loaded(exported_version):
 def session(exported_version):
     with session_of(exported_version) as run:
         yield run
+
+
+@pytest.fixture(scope="session")
+def exported_task(tmp_path_factory):
+    """A model, the signatures of its export, and its folder; each is made once."""
+
+    @functools.cache
+    def export(kind):
+        model, folder = TASKS[kind].model(), tmp_path_factory.mktemp("task")
+        version = export_task(model, folder, warmup=False)
+        return model, tf.saved_model.load(str(version)).signatures, version
+
+    return export

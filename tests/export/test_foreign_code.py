@@ -192,14 +192,6 @@ def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     assert sorted(signatures["tokens"].inputs) == ["sequence_len", "tokens"]
 
 
-def test_a_gradient_tape(elmo):
-    with tf.GradientTape() as tape:
-        weight = tf.Variable(1.0)
-        vectors = elmo.signatures["default"](tf.constant(SENTENCES))["elmo"]
-        loss = tf.reduce_sum(weight * vectors)
-    assert tape.gradient(loss, weight) is not None
-
-
 def test_one_constant_length_for_all_rows(exported_version, elmo):
     tokens = [["so", "close", "", ""], ["no", "matter", "how", "far"]]
     inputs = {"tokens": tf_keras.Input((4,), dtype="string")}

@@ -23,17 +23,19 @@ def elmo_layer(config=None, seed=0, **kwargs):
     return randomize(elmo, seed)
 
 
-def padded(junk=""):
+def padded(junk="", tokens=TOKENS):
     """The tokens and lengths of the `tokens` signature."""
-    tokens = tf.ragged.constant(TOKENS, tf.string).to_tensor(junk)
-    return {"tokens": tokens, "sequence_len": tf.constant(LENGTHS)}
+    lengths = tf.constant([len(sentence) for sentence in tokens])
+    tokens = tf.ragged.constant(tokens, tf.string).to_tensor(junk)
+    return {"tokens": tokens, "sequence_len": lengths}
 
 
 @functools.cache
-def expected(elmo):
-    """The outputs of an export, computed by the layer."""
-    vectors, layers = elmo(TOKENS), elmo.all_layers(TOKENS)
-    lengths = tf.constant(LENGTHS)
+def expected(elmo, tokens=None):
+    """The outputs of an export for tuples of tokens, computed by the layer."""
+    tokens = TOKENS if tokens is None else tokens
+    vectors, layers = elmo([*tokens]), elmo.all_layers([*tokens])
+    lengths = tf.constant([len(sentence) for sentence in tokens])
     n_tokens = tf.cast(tf.maximum(lengths, 1), "float32")[:, None]
     outputs = {
         "word_emb": layers[:, 0, :, : layers.shape[-1] // 2],
@@ -56,6 +58,7 @@ def session_of(version):
     def run(signature, outputs, inputs, **kwargs):
         signature = loaded.signature_def[signature]
         feed = {signature.inputs[name].name: x for name, x in inputs.items()}
+        outputs = outputs or [*signature.outputs]
         fetches = {name: signature.outputs[name].name for name in outputs}
         return session.run(fetches, feed, **kwargs)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks import (
@@ -33,6 +34,32 @@ class ExportedTask(NamedTuple):
     model: Callable[[], TaskModel]
     texts: dict[str, list]  # the inputs of `default`
     answers: Callable[[TaskModel], Any]  # of the model's own method
+    output: str  # that holds them
+
+    def tokens(self) -> dict:
+        """The inputs of `tokens`, with columns beyond the longest text."""
+        if self.output == "answer":
+            return {}  # it has no such signature
+        inputs = dict(self.texts)
+        if "sentences" not in inputs:
+            return {n: padded(x, 7 + i) for i, (n, x) in enumerate(inputs.items())}
+        texts = inputs.pop("sentences")
+        lengths = np.array([len(text.split()) for text in texts], "int32")
+        return inputs | {"tokens": padded(texts), "sequence_len": lengths}
+
+    def decode(self, outputs: dict) -> list:
+        """What an export gives, in the form of the model's method."""
+        rows = np.vectorize(bytes.decode, otypes=[object])(outputs[self.output])
+        if self.output == "tags":
+            return [tags[:n].tolist() for tags, n in zip(rows, outputs["sequence_len"])]
+        if self.output == "predicted_labels":
+            return [[label for label in row if label] for row in rows]
+        return rows.tolist()
+
+
+def padded(texts, width=9):
+    ragged = tf.ragged.constant(tokens_of(texts), tf.string)
+    return ragged.to_tensor("", shape=(None, width)).numpy()
 
 
 def _built(model, seed=0):
@@ -69,9 +96,10 @@ TASKS = {
         _tagger,
         {"sentences": SENTENCES},
         _tags,
+        "tags",
     ),
     "entities with ELMo": ExportedTask(
-        lambda: _tagger(elmo_at="both"), {"sentences": SENTENCES}, _tags
+        lambda: _tagger(elmo_at="both"), {"sentences": SENTENCES}, _tags, "tags"
     ),
     "roles": ExportedTask(
         lambda: _tagger(crf=False, predicate_dim=2),
@@ -79,6 +107,7 @@ TASKS = {
         lambda model: model.predict(
             {"tokens": tokens_of(REAL), "predicate": [1, 0, 5]}
         ),
+        "tags",
     ),
     "labels": ExportedTask(
         lambda: _built(
@@ -86,6 +115,7 @@ TASKS = {
         ),
         {"sentences": SENTENCES},
         lambda model: model.predict(tokens_of(SENTENCES)),
+        "label",
     ),
     "several labels": ExportedTask(
         lambda: _built(
@@ -96,6 +126,7 @@ TASKS = {
         ),
         {"sentences": SENTENCES},
         lambda model: model.predict(tokens_of(SENTENCES)),
+        "predicted_labels",
     ),
     "entailment": ExportedTask(
         lambda: _built(ESIM(token_vectors(), labels=["nein", "ja"], units=3)),
@@ -103,6 +134,7 @@ TASKS = {
         lambda model: model.predict(
             {"premise": tokens_of(SENTENCES), "hypothesis": tokens_of(OTHERS)}
         ),
+        "label",
     ),
     "questions": ExportedTask(
         lambda: _built(
@@ -116,6 +148,7 @@ TASKS = {
         ),
         {"context": CONTEXTS, "question": QUESTIONS},
         _answered,
+        "answer",
     ),
 }
 

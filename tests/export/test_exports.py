@@ -1,0 +1,211 @@
+"""Every kind of export gives the answers of its model in every program that loads it."""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import ElmoConfig
+from elmo_keras.config import TokenDictionary
+from elmo_keras.export.version_directory import export_elmo, write_archive
+from tests.support import file_server
+from tests.support.cpp_program import lines_of_cpp_program
+from tests.support.dictionaries import DICTIONARY, dictionary_config
+from tests.support.exported import TOKENS, elmo_layer, expected, padded, session_of
+from tests.support.exported_tasks import TASKS, constants
+from tests.support.serving_requests import predict_request
+from tests.support.stand_in import asking, serving
+from tests.support.waiting import PATIENCE
+
+
+class Kind(NamedTuple):
+    make: Callable[[], Any]
+    inputs: dict[str, dict]  # of each signature
+    check: Callable[[Any, str, dict], None]  # of a model: the outputs of a signature
+    options: dict = {}
+
+
+def language(config, tokens=TOKENS, atol=1e-6, **options):
+    def check(elmo, signature, outputs):
+        wanted = expected(elmo, tuple(map(tuple, tokens)))
+        assert {*outputs} == {*wanted}
+        for name, array in wanted.items():
+            assert outputs[name].shape == array.shape, name
+            difference = np.abs(outputs[name] - array)
+            np.testing.assert_array_less(difference, atol, f"{signature}, {name}")
+
+    texts = [" ".join(sentence).replace(" '", "'") for sentence in tokens]
+    columns = {name: x.numpy() for name, x in padded("junk", tokens).items()}
+    inputs = {"default": {"sentences": texts}, "tokens": columns}
+    return Kind(lambda: elmo_layer(config), inputs, check, options)
+
+
+def task(name):
+    def check(model, signature, outputs):
+        wanted = TASKS[name].answers(model)
+        assert len(set(map(str, wanted))) > 1
+        assert TASKS[name].decode(outputs) == wanted, signature
+
+    inputs = {"default": TASKS[name].texts, "tokens": TASKS[name].tokens()}
+    inputs = {signature: x for signature, x in inputs.items() if x}
+    return Kind(TASKS[name].model, inputs, check)
+
+
+TINY = ElmoConfig.preset("test")
+# Too many words for TensorFlow to copy them into each graph.
+MANY = "\n".join([DICTIONARY.words, *(f"word{i}" for i in range(5000))])
+DICTIONARY_CONFIG = dataclasses.replace(
+    dictionary_config(), dictionary=TokenDictionary(DICTIONARY.characters, MANY)
+)
+KINDS = {
+    "language": language(TINY),
+    "dictionary": language(DICTIONARY_CONFIG),
+    "words": language(
+        dataclasses.replace(TINY, tokenizer="words"), [["It", "'s", "late", "!"], []]
+    ),
+    # Two or three digits are what bfloat16 has.
+    "bfloat16": language(
+        dataclasses.replace(TINY, n_layers=3), atol=0.1, dtype="bfloat16"
+    ),
+    **{name: task(name) for name in TASKS},
+}
+
+
+@pytest.fixture(scope="module")
+def exported(exported_elmo, exported_version, exported_task, tmp_path_factory):
+    """The model and the folder of a kind; each is exported once."""
+
+    @functools.cache
+    def export(name):
+        if name == "language":
+            return exported_elmo, exported_version
+        if name in TASKS:
+            model, _, version = exported_task(name)
+            return model, version
+        elmo, folder = KINDS[name].make(), tmp_path_factory.mktemp("exports")
+        return elmo, export_elmo(elmo, folder, warmup=False, **KINDS[name].options)
+
+    return export
+
+
+@contextlib.contextmanager
+def tensorflow_2(version):
+    signatures = tf.saved_model.load(str(version)).signatures
+    yield lambda name, inputs: arrays(signatures[name](**constants(inputs)))
+
+
+@contextlib.contextmanager
+def session(version):
+    """It needs no initialisation but that of the weights."""
+    with session_of(version) as run:
+        yield lambda name, inputs: run(name, None, inputs)
+
+
+@contextlib.contextmanager
+def hub_load(version):
+    hub = pytest.importorskip("tensorflow_hub")
+    archive = write_archive(version)
+    with file_server.serving() as server:
+        server.files["/elmo.tar.gz?tf-hub-format=compressed"] = archive.read_bytes()
+        module = hub.load(f"{server.address}/elmo.tar.gz")
+    archive.unlink()
+    yield lambda name, inputs: arrays(module.signatures[name](**constants(inputs)))
+
+
+@contextlib.contextmanager
+def grpc(version):
+    """Each row is a request, and shares its batch with others."""
+
+    def ask(name, inputs):
+        def answer(i):
+            row = {key: values[i : i + 1] for key, values in inputs.items()}
+            request = predict_request(row, signature=name)
+            outputs = stub.Predict(request, timeout=PATIENCE).outputs
+            return {key: tf.make_ndarray(x) for key, x in outputs.items()}
+
+        n = len(next(iter(inputs.values())))
+        found = [*pool.map(answer, [*range(n)] * 4)]
+        for one, again in zip(found, found[n:]):
+            for key, array in one.items():
+                assert array.shape == again[key].shape
+        return {key: rows_together([x[key] for x in found[:n]]) for key in found[0]}
+
+    with (
+        serving(version.parent, batch_timeout_micros=20_000) as server,
+        asking(server) as stub,
+        concurrent.futures.ThreadPoolExecutor(8) as pool,
+    ):
+        yield ask
+
+
+def rows_together(rows):
+    """One array of rows that are padded after their last token."""
+    widest = np.max([x.shape for x in rows], axis=0)[1:]
+    fill = {"O": b"", "i": -1, "f": 0.0}[rows[0].dtype.kind]
+    padding = [
+        [(0, 0), *((0, w - n) for w, n in zip(widest, x.shape[1:]))] for x in rows
+    ]
+    padded = [np.pad(x, p, constant_values=fill) for x, p in zip(rows, padding)]
+    return np.concatenate(padded)
+
+
+def arrays(tensors):
+    return {name: x.numpy() for name, x in tensors.items()}
+
+
+PROGRAMS = tensorflow_2, session, grpc, hub_load
+# Exporting a model takes seconds.
+QUICK = [("language", grpc), ("language", session), ("entities", tensorflow_2)]
+
+
+ROWS = [
+    pytest.param(*row, marks=() if row in QUICK else pytest.mark.slow)
+    for row in itertools.product(KINDS, PROGRAMS)
+    if row[1] is not hub_load or row[0] == "language"
+]
+
+
+@pytest.mark.parametrize(("kind", "program"), ROWS)
+@pytest.mark.filterwarnings("ignore:pkg_resources:UserWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_program_gets_the_answers_of_the_model(
+    exported, kind, program, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path))
+    model, version = exported(kind)
+    with program(version) as ask:
+        for signature, inputs in KINDS[kind].inputs.items():
+            KINDS[kind].check(model, signature, ask(signature, inputs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["language", "entities with ELMo"])
+def test_a_cpp_program_as_tensorflow_serving_gets_the_answers(exported, kind, tmp_path):
+    model, version = exported(kind)
+    texts = KINDS[kind].inputs["default"]["sentences"]
+    if kind == "language":
+        printed = lines_of_cpp_program(tmp_path, version, "elmo", *texts)
+        wanted = expected(model)["elmo"]
+        values = np.array(printed, "float32").reshape(wanted.shape)
+        np.testing.assert_allclose(values, wanted, atol=1e-6)
+    else:
+        printed = lines_of_cpp_program(tmp_path, version, "tags", *texts)
+        rows = zip(*itertools.zip_longest(*TASKS[kind].answers(model), fillvalue=""))
+        assert printed == [tag for tags in rows for tag in tags]
+
+
+@pytest.mark.parametrize(
+    "kind", ["entities", pytest.param("dictionary", marks=pytest.mark.slow)]
+)
+def test_the_graph_has_no_tables_and_holds_a_dictionary_once(exported, kind):
+    _, version = exported(kind)
+    content = (version / "saved_model.pb").read_bytes()
+    assert b"HashTable" not in content and b"PyFunc" not in content
+    assert content.count(b"word4321") == (kind == "dictionary")
