@@ -6,8 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.documents import read_conll_2012
-from elmo_keras.tasks.tag.tagged_text import read_roles
+from elmo_keras.tasks import read_documents, read_roles
 from tests.benchmarks import corpora, embedding, gains, runner
 
 
@@ -46,12 +45,14 @@ def test_real_tokens_are_counted(tmp_path, monkeypatch):
         requests["run"](batches=batches)
 
 
-def test_each_row_of_the_gains_is_a_task_with_files(data, tmp_path):
+def test_each_row_of_the_gains_is_a_task_with_files(data, tmp_path, monkeypatch):
+    converted = []
+    monkeypatch.setattr(gains, "convert", lambda *row: converted.append(row))
     for folder in gains.ROWS:
-        task = gains.task_of(folder, data(folder).parent, tmp_path)
-        assert task.train.is_file() and (task.test is None or task.test.is_file())
-        baseline, elmo = (variant.variant for variant in task.variants())
-        assert baseline.startswith("baseline") and f"-{folder[:2]}-int8" in elmo
+        settings = gains.settings_of(folder, data(folder).parent, tmp_path / folder)
+        files = [path for path in (settings.train, settings.test) if path]
+        sources = {new: path for _, path, new in converted}
+        assert all(sources.get(path, path).is_file() for path in files)
 
 
 def test_corpora_become_what_the_tasks_read(tmp_path):
@@ -90,10 +91,10 @@ def test_corpora_become_what_the_tasks_read(tmp_path):
         "x 0 2 [WORD] VBG * bark bark.01 * (V*)",
     )
     corpora.main(sources, tmp_path)
-    [novel] = read_conll_2012(tmp_path / "en_coref_litbank/train.conll.gz")
+    [novel] = read_documents(tmp_path / "en_coref_litbank/train.conll.gz")
     assert novel["sentences"] == [["Ann", "Lee", "left"], ["She", "hid"]]
     assert novel["clusters"] == [[(0, 1), (3, 3)]]
-    [life] = read_conll_2012(tmp_path / "en_coref_gum/dev.conll")
+    [life] = read_documents(tmp_path / "en_coref_gum/dev.conll")
     assert life["speakers"] == [["Jo_Li"], ["-", "-"]]
     assert life["clusters"] == [[(0, 0), (1, 1)]]
     [roles] = read_roles(tmp_path / "en_srl_ewt/train.conll.gz")

@@ -144,12 +144,6 @@ class TextClassifier(LabelModel):
         pooled = ops.concatenate([*pooled, self.attention(x, mask)], axis=-1)
         return self.decision(self.drop(self.maxout(pooled), training=training))
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
-        loss = keras.losses.BinaryCrossentropy()
-        if not self.multi_label:
-            loss = keras.losses.SparseCategoricalCrossentropy()
-        return ops.sum([loss(y, y_pred, sample_weight), *self.losses])
-
     def get_config(self):
         return super().get_config() | {
             "multi_label": self.multi_label,

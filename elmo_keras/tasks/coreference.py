@@ -181,8 +181,9 @@ class CoreferenceModel(TaskModel):
         antecedent = tf.gather(candidates, best, batch_dims=1)
         return tf.stack([outputs["first"], outputs["last"], antecedent], axis=1)[None]
 
-    def batches(self, examples):
-        return DocumentBatches(examples, self.text_fields, batch_size=1)
+    def batches(self, examples, **options):
+        options["batch_size"] = 1
+        return DocumentBatches(examples, self.text_fields, **options)
 
     def result(self, example, output):
         return clusters_of_links(output, self.singletons)

@@ -1,89 +1,761 @@
-"""What the models of a task learn from: examples, and vectors of their words."""
+"""Readers of the tasks' files: each gives examples as dicts, for training and scoring.
 
-import hashlib
+Files are UTF-8, plain or gzipped. A `ValueError` about a line begins with `FILE:LINE: `.
+"""
+
+import codecs
+import collections
+import csv
+import itertools
 import json
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from elmo_keras.tasks.readers.word_vector_file import (
-    WordVectorFile,
-    read_lower_case_vectors,
+from elmo_keras.tasks.answer_text import OffsetTokens, offset_tokens
+from elmo_keras.tasks.entities import (
+    OUTSIDE,
+    PREDICATE,
+    TAG,
+    has_bare_types,
+    to_bio,
 )
-from elmo_keras.tasks.task import Task
+from elmo_keras.text.files import GZIP_ERRORS, incomplete, lines_of, unzipped
+from elmo_keras.text.tokenizers import Tokenizer, split_words
 
-HELD_OUT_RUNS = 4  # of neighbouring examples, often from one document
-WORD_DIM = 100  # of random vectors
-
-
-class Data(NamedTuple):
-    train: list[dict]
-    dev: list[dict]
-    test: list[dict]
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(json.dumps(self, ensure_ascii=False).encode())
+T = TypeVar("T")
+R = TypeVar("R")
+HELD_OUT_RUNS = 4
+MAX_TEXT = 2**28  # bytes of a file that is read as a whole
+SPACES = " \t"  # what separates columns; a word may hold other white space
 
 
-def fingerprint(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file without line ends, numbered from 1.
+
+    Lines of spaces and tabs at the end of the file are left out.
+    """
+    empty = []
+    with Path(path).open("rb") as file:
+        for number, content in enumerate(lines_of(file, path), 1):
+            line = content.decode().rstrip("\r\n")
+            empty.append((number, line))
+            if line.strip(SPACES):
+                yield from empty
+                empty.clear()
 
 
-def read_data(task: Task) -> Data:
-    train, dev, test = (
-        task.read(path) if path else [] for path in (task.train, task.dev, task.test)
-    )
-    n_examples = len(train)
-    if task.dev is None:
-        train, dev = hold_out(train, task.dev_share)
-    train = train[: task.limit]
-    if not train or not dev:
+def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
+    """Groups of lines between empty ones: sentences, in most column formats."""
+    lines = numbered_lines(path)
+    for filled, block in itertools.groupby(
+        lines, lambda pair: bool(pair[1].strip(SPACES))
+    ):
+        if filled:
+            yield list(block)
+
+
+def malformed(path: str | Path, line: int | str, reason: object) -> ValueError:
+    return ValueError(f"{path}:{line}: {reason}")
+
+
+def parse_all(
+    path: str | Path,
+    lines: Iterable[tuple[int | str, T]],
+    parse: Callable[[T], R | None],
+) -> list[R]:
+    """The results of `parse` for lines, without `None`; its errors get file and line."""
+    results = []
+    for number, line in lines:
+        try:
+            results.append(parse(line))
+        except ValueError as error:
+            raise malformed(path, number, error) from None
+    return [result for result in results if result is not None]
+
+
+def read_json(path: str | Path) -> Any:
+    """The value of a file of JSON, whose lines may be megabytes long."""
+    try:
+        with Path(path).open("rb") as file:
+            content = unzipped(file).read(MAX_TEXT + 1)
+        if len(content) > MAX_TEXT:
+            raise ValueError(f"{path} should have at most {MAX_TEXT:,} bytes.")
+        return parse_json(path, 1, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise malformed(path, line, f"should be UTF-8. {error}") from None
+    except GZIP_ERRORS as error:
+        raise incomplete(path, error) from None
+
+
+def parse_json(path: str | Path, line: int, text: str) -> Any:
+    """The value of a text that begins in a line of a file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"JSON is expected. Column {error.colno}: {error.msg}"
+        raise malformed(path, line + error.lineno - 1, reason) from None
+    except RecursionError:
+        raise malformed(path, line, "the JSON has too many nested brackets") from None
+
+
+def read_rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines of a table as dicts, with their numbers.
+
+    Each line is a JSON object; or the first one names the columns, which are separated by
+    tabs, or by commas as in CSV.
+    """
+    lines = numbered_lines(path)
+    _, head = next(lines, (1, ""))
+    if head.startswith("{"):
+        for number, line in itertools.chain([(1, head)], lines):
+            row = parse_json(path, number, line)
+            if not isinstance(row, dict):
+                raise malformed(path, number, f"an object is expected, not {line[:80]}")
+            yield number, row
+        return
+    rows = ((number, line.split("\t")) for number, line in lines)
+    names = head.split("\t")
+    if len(names) == 1:
+        names, *_ = csv.reader([head])
+        rows = _csv_rows(path, lines)
+    for number, cells in rows:
+        if len(cells) != len(names):
+            reason = f"{len(names)} columns are expected ({', '.join(names)}), not "
+            raise malformed(path, number, f"{reason}{len(cells)}")
+        yield number, dict(zip(names, cells))
+
+
+def _csv_rows(path, lines):
+    """Rows whose quoted cells may have line ends; a row has the number of its last line."""
+    reader = csv.reader((f"{line}\n" for _, line in lines), strict=True)
+    try:
+        for cells in reader:
+            yield reader.line_num + 1, cells
+    except csv.Error as error:
+        raise malformed(path, reader.line_num + 1, error) from None
+
+
+def read_texts(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
+    """Labelled texts of a table: `{"tokens": […], "label": …}`, or `"labels": […]`.
+
+    The columns are `text` and `label`, or `labels` for none or several: a list in JSON,
+    separated by commas in other tables. A `text` that is a list in JSON holds tokens.
+    """
+    return _read_labelled(path, {"text": "tokens"}, split)
+
+
+def read_pairs(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
+    """Pairs of a table with the columns `premise`, `hypothesis` and `label`."""
+    fields = {"premise": "premise", "hypothesis": "hypothesis"}
+    return _read_labelled(path, fields, split)
+
+
+def _read_labelled(path, fields, split):
+    """Examples with the tokens of some columns, under other names, and their labels."""
+
+    def parse(row):
+        several = "labels" in row
+        columns = [*fields, "labels" if several else "label"]
+        if missing := [column for column in columns if column not in row]:
+            raise ValueError(
+                f"the columns {', '.join(columns)} are expected. Missing: "
+                f"{', '.join(missing)}"
+            )
+        example = {new: _tokens(row[name], split) for name, new in fields.items()}
+        if not several:
+            return example | {"label": _label(row["label"])}
+        labels = row["labels"]
+        if isinstance(labels, str):
+            labels = labels.split(",") if labels.strip() else []
+        if not isinstance(labels, list):
+            raise ValueError(f"a list of labels is expected, not {labels!r:.80}")
+        return example | {"labels": [_label(label) for label in labels]}
+
+    examples = parse_all(path, read_rows(path), parse)
+    if len({"labels" in example for example in examples}) > 1:
         raise ValueError(
-            f"{task.train} holds {n_examples} examples: too few to train on some "
-            "and hold out others."
+            f"{path} should have `label` in all lines, or `labels` in all."
         )
-    return Data(train, dev, test)
+    return examples
 
 
-def hold_out(examples, share):
-    """Moves a few long runs of neighbours, spread over the file, to dev."""
+def _tokens(text, split):
+    if isinstance(text, str):
+        return split(text)
+    if isinstance(text, list) and all(isinstance(t, str) and t for t in text):
+        return text
+    raise ValueError(f"a text or a list of tokens is expected, not {text!r:.80}")
+
+
+def _label(value):
+    label = str(value).strip() if isinstance(value, (str, int)) else ""
+    if not label:
+        raise ValueError(f"a label is expected, not {value!r:.80}")
+    return label
+
+
+def read_conllu(path: str | Path) -> list[dict]:
+    """Words of CoNLL-U and their universal parts of speech: `{"tokens": […], "tags": […]}`.
+
+    Multiword tokens and empty nodes are left out.
+    """
+    return _read_sentences(path, blocks(path), _conllu_word)
+
+
+def _conllu_word(line):
+    """Word and tag, or None for a line without a word."""
+    if line[0] == "#":
+        return None
+    columns = line.split("\t")
+    if len(columns) != 10:
+        raise ValueError(
+            f"10 columns separated by tabs are expected, not {len(columns)}"
+        )
+    if not columns[0].replace("-", "").replace(".", "").isdecimal():
+        raise ValueError(f"the first column should be a number, not {columns[0]!r}")
+    if not columns[0].isdecimal():
+        return None
+    if not columns[1] or columns[3] in ("", "_"):
+        raise ValueError("the word or its part of speech is missing")
+    return columns[1], columns[3]
+
+
+def _read_sentences(path, sentences, parse):
+    """An example for each block of lines from which `parse` gets words and tags."""
+    parsed = (parse_all(path, block, parse) for block in sentences)
+    rows = [zip(*words) for words in parsed if words]
+    return _check_any(
+        path, [dict(zip(("tokens", "tags"), map(list, columns))) for columns in rows]
+    )
+
+
+def _check_any(path, examples):
+    if not examples:
+        raise ValueError(f"{path} holds no sentence.")
+    return examples
+
+
+def read_columns(
+    path: str | Path, columns: tuple[int, int] | None = None
+) -> list[dict]:
+    """Words and entities: `{"tokens": […], "tags": […]}` with BIO tags.
+
+    Tags have any scheme of `to_bio`, or are types alone. Columns are separated by tabs, or
+    else by spaces. If the first one counts the words of each sentence, as in GermEval and
+    Universal NER, the word is the second and its tag the third; otherwise these are the
+    first and the last one. `columns` are the positions of word and tag, from 1. Lines
+    without a word, `-DOCSTART-` and comments are left out.
+    """
+    sentences = list(blocks(path))
+    tokens = [[_columns(x) for _, x in s if x[0] != "#"] for s in sentences]
+    word, tag = 0, -1
+    if columns is not None:
+        word, tag = (column - 1 for column in columns)
+    elif _are_counted(tokens):
+        word, tag = 1, 2
+    n_needed = max(word, tag) + 1 if tag >= 0 else 2
+    tags = {row[tag] for rows in tokens for row in rows if len(row) >= n_needed}
+    sizes = {len(row) for rows in tokens for row in rows}
+    prefix = "I-" if has_bare_types(tags) else ""
+
+    def parse(line):
+        row = _columns(line)
+        if "-DOCSTART-" in row[: word + 1]:
+            return None
+        is_token = len(row) >= n_needed
+        is_tag = is_token and (row[tag] in tags or TAG.fullmatch(row[tag]))
+        if line[0] == "#" and not (is_tag and len(row) in sizes):
+            return None
+        if not is_token:
+            raise ValueError("a word and its tag are expected")
+        name = row[tag] if row[tag] == OUTSIDE else prefix + row[tag]
+        to_bio([name])  # checks it
+        return (row[word], name) if row[word] else None
+
+    examples = _read_sentences(path, sentences, parse)
+    return [example | {"tags": to_bio(example["tags"])} for example in examples]
+
+
+def _are_counted(sentences):
+    """Whether the first columns are 1, 2, … in each sentence, before a word and its tag."""
+    return any(sentences) and all(
+        [row[0] for row in rows] == [str(i) for i in range(1, len(rows) + 1)]
+        and all(len(row) > 2 for row in rows)
+        for rows in sentences
+    )
+
+
+def _columns(line):
+    if "\t" in line:
+        return [column.strip(SPACES) for column in line.rstrip(SPACES).split("\t")]
+    return [column for column in line.split(" ") if column]
+
+
+_BRACKET = re.compile(r"(\((?P<role>[^\s,()|*]+))?\*(?P<end>\))?")
+
+
+def read_roles(path: str | Path) -> list[dict]:
+    """Semantic roles: `tokens`, `tags` and `predicate` for each predicate of a sentence.
+
+    The columns are the word, the predicate (its lemma, or `-`), and BIO tags or brackets
+    for each predicate of the sentence in turn, as in CoNLL-2005; or all columns of
+    CoNLL-2012. `predicate` is 1 at the predicate of the example, else 0.
+    """
+    examples = []
+    for block in blocks(path):
+        lines = [(n, x) for n, x in block if not x.startswith(("#begin ", "#end "))]
+        rows = parse_all(path, lines, _role_columns)
+        predicates = [i for i, columns in enumerate(rows) if columns[1] != "-"]
+        expected = 2 + len(predicates)
+        for (number, _), row in zip(lines, rows):
+            if len(row) != expected:
+                reason = (
+                    f"{expected} columns are expected: word, predicate, and one for "
+                    f"each of {len(predicates)} predicates, not {len(row)}"
+                )
+                raise malformed(path, number, reason)
+        for column, predicate in enumerate(predicates, 2):
+            cells = [(number, row[column]) for (number, _), row in zip(lines, rows)]
+            examples.append(
+                {
+                    "tokens": [row[0] for row in rows],
+                    "predicate": [int(i == predicate) for i in range(len(rows))],
+                    "tags": _role_tags(path, cells),
+                }
+            )
+    return _check_any(path, examples)
+
+
+def _role_columns(line):
+    """The word, its predicate and the roles; of CoNLL-2012's columns, these alone."""
+    columns = _columns(line)
+    if len(columns) > 11 and columns[2].isdecimal():
+        columns = [columns[3], columns[7], *columns[11:-1]]
+    if len(columns) < 2 or not all(columns):
+        raise ValueError("a word, its predicate or `-`, and roles are expected")
+    return columns
+
+
+def _role_tags(path, cells):
+    """The tags of a column of roles: BIO, or brackets such as `(A0*`, `*` and `*)`."""
+    role = ""
+
+    def parse(cell):
+        nonlocal role
+        bracket = _BRACKET.fullmatch(cell)
+        if bracket is None or bracket["role"] and role:
+            to_bio([cell])  # checks it
+            return cell
+        tag = f"I-{role}" if role else OUTSIDE
+        if bracket["role"]:
+            role, tag = bracket["role"], f"B-{bracket['role']}"
+        if bracket["end"]:
+            if not role:
+                raise ValueError(f"{cell!r} ends a role that did not begin")
+            role = ""
+        return tag
+
+    tags = parse_all(path, cells, parse)
+    if role:
+        reason = f"({role}* does not end within its sentence"
+        raise malformed(path, cells[-1][0], reason)
+    return to_bio(tags)
+
+
+def read_predicates(path: str | Path) -> list[dict]:
+    """The predicates of sentences with semantic roles, tagged `B-V`."""
+    sentences: list[dict] = []
+    for example in read_roles(path):
+        if not sentences or sentences[-1]["tokens"] != example["tokens"]:
+            tags = [OUTSIDE] * len(example["tokens"])
+            sentences.append({"tokens": example["tokens"], "tags": tags})
+        sentences[-1]["tags"][example["predicate"].index(1)] = f"B-{PREDICATE}"
+    return sentences
+
+
+_BEGIN = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>\d+)\s*$")
+_MENTION = re.compile(r"(?P<begins>\(?)(?P<entity>\d+)(?P<ends>\)?)")
+_WORD, _SPEAKER, _N_COLUMNS = 3, 9, 12
+
+
+def read_documents(path: str | Path) -> list[dict]:
+    """The documents of a file of CoNLL-2012's coreference; each part is a document.
+
+    The columns are separated by tabs, or else by spaces; a word may hold other white
+    space. The 4th column (word), the 10th (speaker) and the last one (coreference) are
+    read. Between tabs the last one may be empty, as in LitBank's files.
+
+    Each document is a dict of `name` and `part`; `sentences`, lists of tokens; `speakers`,
+    a text for each token; `clusters`, lists of mentions, each as its first and last token
+    in the document.
+    """
+    documents, document, number = [], None, 0
+    for number, line in numbered_lines(path):
+        try:
+            if line.startswith("#begin document"):
+                document = _Document(line, unfinished=document)
+            elif document is None:
+                is_end = line.startswith("#end document")
+                if is_end or line.strip(SPACES) and not line.startswith("#"):
+                    raise ValueError(
+                        "a line outside of `#begin document` and `#end document`."
+                    )
+            elif line.startswith("#end document"):
+                documents.append(document.finish())
+                document = None
+            elif not line.startswith("#"):
+                document.add(line)
+        except ValueError as error:
+            raise malformed(path, number, error) from None
+    if document or not documents:
+        expected = "#end document" if document else "#begin document (name); part 000"
+        raise malformed(path, number, f"the file ends without `{expected}`.")
+    return documents
+
+
+class _Document:
+    def __init__(self, line, unfinished):
+        header = _BEGIN.match(line)
+        if unfinished is not None or header is None:
+            raise ValueError(
+                "`#begin document (name); part 000` is expected, after the "
+                f"`#end document` of the previous one. Received: {line.strip()!r}"
+            )
+        self.name, self.part = header["name"], int(header["part"])
+        self.sentences, self.speakers = [[]], [[]]
+        self.n_columns = self.n_tokens = 0
+        self.open = collections.defaultdict(list)  # entity → first tokens
+        self.clusters = collections.defaultdict(list)
+
+    def add(self, line):
+        """Adds the token of a line; an empty line ends the sentence."""
+        columns = [column.strip(SPACES) for column in line.split("\t")]
+        if len(columns) < _N_COLUMNS:
+            columns = [column for column in re.split(f"[{SPACES}]+", line) if column]
+        if not columns:
+            return self.end_sentence()
+        self.n_columns = self.n_columns or max(len(columns), _N_COLUMNS)
+        if len(columns) != self.n_columns:
+            raise ValueError(
+                f"a line should have {self.n_columns} columns. Received: {len(columns)}"
+            )
+        word = columns[_WORD]
+        if not word:
+            raise ValueError("the 4th column should hold a word. Received: ''")
+        # The format writes "." and "?" as "/." and "/?".
+        self.sentences[-1].append(word[1:] if word in ("/.", "/?") else word)
+        self.speakers[-1].append(columns[_SPEAKER])
+        if columns[-1] not in ("-", "_", ""):
+            for bracket in columns[-1].split("|"):
+                self.add_bracket(bracket)
+        self.n_tokens += 1
+
+    def add_bracket(self, text):
+        """Adds `(12`, `12)` or `(12)` of the coreference column."""
+        bracket = _MENTION.fullmatch(text)
+        if bracket is None or not (bracket["begins"] or bracket["ends"]):
+            raise ValueError(
+                "the last column should be `-` or brackets such as `(1`, `1)` and "
+                f"`(0)|2)`. Received: {text!r}"
+            )
+        entity = bracket["entity"]
+        if bracket["begins"]:
+            self.open[entity].append(self.n_tokens)
+        if bracket["ends"]:
+            if not self.open[entity]:
+                raise ValueError(f"{entity}) ends a mention that did not begin.")
+            mention = (self.open[entity].pop(), self.n_tokens)
+            self.clusters[entity].append(mention)
+
+    def end_sentence(self):
+        for entity, tokens in self.open.items():
+            if tokens:
+                raise ValueError(f"({entity} does not end within its sentence.")
+        if self.sentences[-1]:
+            self.sentences.append([])
+            self.speakers.append([])
+        self.n_columns = 0
+
+    def finish(self):
+        self.end_sentence()
+        if not self.n_tokens:
+            raise ValueError("the document has no tokens.")
+        return {
+            "name": self.name,
+            "part": self.part,
+            "sentences": self.sentences[:-1],
+            "speakers": self.speakers[:-1],
+            "clusters": [sorted(set(c)) for c in self.clusters.values()],
+        }
+
+
+def without_singletons(document: Mapping) -> dict:
+    clusters = [cluster for cluster in document["clusters"] if len(cluster) > 1]
+    return {**document, "clusters": clusters}
+
+
+def has_singletons(documents: Iterable[Mapping]) -> bool:
+    return any(len(c) == 1 for document in documents for c in document["clusters"])
+
+
+def windows(
+    document: Mapping, n_sentences: int, *, singletons: bool = False
+) -> list[dict]:
+    """A document in parts of `n_sentences`, each with its clusters of several mentions, or all."""
+    parts, begin = [], 0
+    for i in range(0, len(document["sentences"]), n_sentences):
+        sentences = document["sentences"][i : i + n_sentences]
+        end = begin + sum(map(len, sentences))
+        within = [
+            [(a - begin, b - begin) for a, b in cluster if begin <= a < end]
+            for cluster in document["clusters"]
+        ]
+        part = {
+            **document,
+            "sentences": sentences,
+            "speakers": document["speakers"][i : i + n_sentences],
+            "clusters": [cluster for cluster in within if cluster],
+        }
+        parts.append(part if singletons else without_singletons(part))
+        begin = end
+    return parts
+
+
+def read_squad(path: str | Path) -> list[dict]:
+    """The questions of a file of SQuAD 1.1 or 2.0; errors name file, place and reason.
+
+    Each has `id`; the tokens of `context` and `question`; `text`, the paragraph; `offsets`,
+    its tokens with their offsets; `answers`; of the first answer that is at its offset, the
+    `span`, its first and last token, and the `ending`, the characters of its last token
+    after it, or None; `n_misplaced`, the number of answers that are not.
+    """
+    examples, key = [], "data"
+    content = read_json(path)
+    try:
+        for i, article in enumerate(content["data"]):
+            for j, paragraph in enumerate(article["paragraphs"]):
+                key = f"data[{i}].paragraphs[{j}]"
+                text = _check_text(paragraph["context"])
+                offsets = offset_tokens(text)
+                for k, question in enumerate(paragraph["qas"]):
+                    key = f"data[{i}].paragraphs[{j}].qas[{k}]"
+                    examples.append(_question(text, offsets, question))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ValueError(f"{path}: {key} is not as in SQuAD: {reason}") from None
+    if not examples:
+        raise ValueError(f"{path}: data should hold questions. Received: none")
+    answered = [example for example in examples if example["answers"]]
+    if answered and not any(example["span"] for example in answered):
+        raise ValueError(
+            f"{path}: answer_start should be the number of characters in the context "
+            "before an answer. No answer is there."
+        )
+    return examples
+
+
+def _check_text(text):
+    if not offset_tokens(text).tokens:
+        raise ValueError(f"text is expected. Received: {text!r}")
+    return text
+
+
+def _question(text, offsets: OffsetTokens, question):
+    span = ending = None
+    n_misplaced, answers = 0, []
+    for answer in [] if question.get("is_impossible") else question["answers"]:
+        begin, answer = answer["answer_start"], _check_text(answer["text"])
+        begin += len(answer) - len(answer.lstrip())
+        answer = answer.strip()
+        answers.append(answer)
+        end = begin + len(answer)
+        if begin < 0 or text[begin:end] != answer:
+            n_misplaced += 1
+        elif span is None and (span := offsets.span(begin, end)):
+            ending = text[end : offsets.ends[span[1]]]
+    return {
+        "id": str(question.get("id", "")),
+        "context": offsets.tokens,
+        "question": offset_tokens(_check_text(question["question"])).tokens,
+        "text": text,
+        "offsets": offsets,
+        "answers": answers,
+        "span": span,
+        "ending": ending,
+        "n_misplaced": n_misplaced,
+    }
+
+
+def answer_endings(examples: Sequence[Mapping]) -> list[str]:
+    """Endings of tokens that answers leave out, such as the particles of Korean eojeols.
+
+    These are left out at least twice, and by more than half of the answers whose last
+    token ends with them.
+    """
+    counts = collections.Counter(e["ending"] for e in examples if e["ending"])
+    endings = [ending for ending, count in counts.items() if count > 1]
+    last_tokens = [e["context"][e["span"][1]] for e in examples if e["span"]]
+    return sorted(
+        ending
+        for ending in endings
+        if 2 * counts[ending]
+        > sum(t.endswith(ending) and t != ending for t in last_tokens)
+    )
+
+
+MAX_LINE, MAX_WORD, MAX_DIM = 2**20, 2**12, 2**14  # bytes, bytes, numbers
+# What published vectors also come in, by the first bytes.
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "It is a zip: unzip it, and give the file of one size.",
+    b"\xba\x16\x4f\x2f": "It is a model of fastText: give its .vec file.",
+}
+
+
+class WordVectorFile(NamedTuple):
+    """Words, and their vectors, float32 `(words, dim)`."""
+
+    words: tuple[str, ...]
+    vectors: np.ndarray
+
+
+def read_word_vectors(
+    path: str | Path, wanted: Container[str] | None = None
+) -> WordVectorFile:
+    """Reads the vectors of words: GloVe's, and word2vec's as text or binary.
+
+    Of repeated words, the first one counts. word2vec's files and fastText's `.vec` start
+    with the numbers of words and of dimensions, GloVe's with the first word.
+    """
+    rows: dict[str, np.ndarray] = {}
+    with Path(path).open("rb") as file:
+        try:
+            dim, entries = _read_start(unzipped(file))
+            for index, (content, numbers) in enumerate(entries, 1):
+                word = content.decode("utf-8", "replace")
+                if word in rows or not (wanted is None or word in wanted):
+                    continue
+                vector = _finite(numbers)
+                if vector is None:
+                    raise ValueError(
+                        f"Word {index:,}, {word!r}, should have {dim} finite numbers."
+                    )
+                rows[word] = vector
+        except (ValueError, *GZIP_ERRORS) as error:
+            raise ValueError(
+                f"{path} should hold word vectors of GloVe or word2vec, plain or "
+                f"gzipped. {error}"
+            ) from error
+    vectors = np.array(list(rows.values()), np.float32).reshape(len(rows), dim)
+    return WordVectorFile(tuple(rows), vectors)
+
+
+def read_lower_case_vectors(
+    path: str | Path, sentences: Iterable[Sequence[str]]
+) -> WordVectorFile:
+    """Reads the vectors of the words of sentences (lists of tokens), for `TokenVectors`.
+
+    A word has the vector of its lower-case form or, where the file lacks this form, the
+    vector of the form that is most frequent in the sentences. The words that have one are
+    in lower case, the most frequent one first. `read_word_vectors` knows the formats.
+
+    Raises:
+        ValueError, OSError: the file is damaged, of another format, or can't be read.
+    """
+    counts = collections.Counter(token for tokens in sentences for token in tokens)
+    forms: dict[str, list[str]] = {}  # by preference: lower case, then by frequency
+    for token in sorted(counts, key=lambda token: (-counts[token], token)):
+        forms.setdefault(token.lower(), [token.lower()]).append(token)
+    file = read_word_vectors(path, set(itertools.chain.from_iterable(forms.values())))
+    row_of = {form: row for row, form in enumerate(file.words)}
+    rows = {
+        word: next(row_of[form] for form in word_forms if form in row_of)
+        for word, word_forms in forms.items()
+        if not row_of.keys().isdisjoint(word_forms)
+    }
+    return WordVectorFile(tuple(rows), file.vectors[list(rows.values())])
+
+
+def _read_start(file):
+    """The size of the vectors, and each word with its numbers as text or as bytes."""
+    first = file.readline(MAX_LINE).removeprefix(codecs.BOM_UTF8)
+    if problem := _OTHER_FORMATS.get(first[:4]):
+        raise ValueError(problem)
+    lines = iter(lambda: file.readline(MAX_LINE), b"")
+    heading = first.split()
+    if len(heading) == 2 and all(cell.isdigit() for cell in heading):
+        n_words, dim = map(int, heading)
+        if not 0 < dim <= MAX_DIM:
+            raise ValueError(f"Line 1 says that vectors have {dim} dimensions.")
+        if _is_text(file.peek(MAX_LINE)):
+            return dim, _read_text(lines, dim, n_words)
+        return dim, _read_binary(file, dim, n_words)
+    cells = first.rstrip().split(b" ")[1:]
+    if len(cells) < 2 or _finite(cells) is None:
+        raise ValueError(f"Line 1 should be a word and its numbers: {first[:80]!r}")
+    return len(cells), _read_text(itertools.chain([first], lines), len(cells))
+
+
+def _is_text(start):
+    """Whether numbers follow the first word, as far as the line was read ahead."""
+    line, line_end, _ = start.partition(b"\n")
+    cells = line.rstrip().split(b" ")[1:]
+    if not line_end:
+        cells = cells[:-1]  # may be cut
+    return bool(cells) and _finite(cells) is not None
+
+
+def _finite(numbers):
+    """The numbers of an entry, or None if they are no finite ones."""
+    try:
+        is_text = isinstance(numbers, list)
+        vector = np.array(numbers, "f4") if is_text else np.frombuffer(numbers, "<f4")
+    except ValueError:
+        return None
+    return vector if np.isfinite(vector).all() else None
+
+
+def _read_text(lines, dim, n_words=0):
+    """Entries of lines; the word may contain spaces, as some of GloVe's do."""
+    index = 0
+    filled = itertools.filterfalse(bytes.isspace, lines)
+    for index, line in enumerate(filled, 1):
+        word, *numbers = line.rstrip().rsplit(b" ", dim)
+        if len(numbers) < dim:
+            raise ValueError(
+                f"Word {index:,} should have {dim} numbers. Its line: {line[:80]!r}"
+            )
+        yield word, numbers
+    if index < n_words:
+        raise ValueError(
+            f"Line 1 says {n_words:,} words. The file ends after {index:,}."
+        )
+
+
+def _read_binary(file, dim, n_words):
+    """Entries `word SPACE float32…`, with or without a line break between them."""
+    for index in range(1, n_words + 1):
+        word = bytearray()
+        while (byte := file.read(1)) != b" ":
+            if not byte or len(word) > MAX_WORD:
+                raise ValueError(f"Word {index:,} has no end.")
+            word += byte
+        numbers = file.read(4 * dim)
+        if len(numbers) < 4 * dim:
+            raise ValueError(
+                f"Line 1 says {n_words:,} words. The file ends within word {index:,}."
+            )
+        yield bytes(word).lstrip(b"\n"), numbers
+
+
+def hold_out(examples: Sequence[T], share: float) -> tuple[list[T], list[T]]:
+    """Splits off a share: a few long runs of neighbours, often of one document each."""
     size = max(1, round(len(examples) * share / HELD_OUT_RUNS))
     block = np.arange(len(examples)) // size
     is_dev = np.floor((block + 1) * share) > np.floor(block * share)
     train = [example for example, held_out in zip(examples, is_dev) if not held_out]
     return train, [example for example, held_out in zip(examples, is_dev) if held_out]
-
-
-def random_share(examples: list[dict], share: float, seed: int) -> list[dict]:
-    n = max(1, round(share * len(examples)))
-    rows = np.random.default_rng(seed).permutation(len(examples))[:n]
-    return [examples[i] for i in sorted(rows)]
-
-
-def read_start_vectors(
-    task: Task, sentences: Sequence[Sequence[str]]
-) -> WordVectorFile:
-    """The vectors of words in the task's file; prints how many words have one."""
-    path = task.word_vectors
-    if path is None:
-        dim = WORD_DIM if task.word_dim is None else task.word_dim
-        return WordVectorFile((), np.empty((0, dim)))
-    file = read_lower_case_vectors(path, sentences)
-    dim = file.vectors.shape[1]
-    if task.word_dim not in (None, dim):
-        raise ValueError(
-            f"The vectors of {path} have {dim} dimensions, but --word-dim is "
-            f"{task.word_dim}. Leave --word-dim out."
-        )
-    n_words = len({token.lower() for tokens in sentences for token in tokens})
-    if not file.words:
-        raise ValueError(
-            f"{path} has none of the {n_words:,} words of the examples. Give vectors "
-            "of words in the language of the examples."
-        )
-    print(
-        f"{len(file.words):,} of {n_words:,} words have a vector in {path}", flush=True
-    )
-    return file

@@ -1,15 +1,32 @@
-"""What a task is: its settings, and how examples become batches, models and scores."""
+"""The tasks: how their examples are read, learned and scored; and settings of training."""
 
 import dataclasses
+import operator
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from cyclopts import Parameter
 
-from elmo_keras.config import Arithmetic
-from elmo_keras.hub.local_files import model_title
+from elmo_keras.config import Arithmetic, TokenizerName
+from elmo_keras.tasks import data
+from elmo_keras.tasks.answer_text import LONGEST_ANSWER, NO_ANSWER, NOT_KNOWN
+from elmo_keras.tasks.entities import (
+    arguments,
+    count_spans,
+    entities,
+    marks_spans,
+    span_scores,
+)
+from elmo_keras.tasks.scores import (
+    coreference_scores,
+    coreference_statistics,
+    label_scores,
+    squad_scores,
+    squad_statistics,
+)
+from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.util.arguments import (
     Count,
     Index,
@@ -17,86 +34,60 @@ from elmo_keras.util.arguments import (
     OneLayer,
     Positive,
     Rate,
-    Seeds,
+    Seed,
     Share,
-    Shares,
 )
 
 if TYPE_CHECKING:
-    from elmo_keras.elmo import Elmo
-    from elmo_keras.embed.layer_cache import LayerCache
     from elmo_keras.tasks.batches import Batches
     from elmo_keras.tasks.task_model import TaskModel
     from elmo_keras.tasks.token_vectors import TokenVectors
 
-# Not recorded: files count by their examples; each seed and variant has its own entry.
-UNRECORDED = (
-    "train dev test output seeds baseline no_cache table shares picture paired".split()
-)
-# Settings of ELMo and the data → their parts of a run's name, where not the defaults.
-NAME_PARTS = {
-    "elmo_at": "{}",
-    "layers": "{}",
-    "l2": "l2-{:g}",
-    "layer_norm": "normalised",
-    "gamma": "gamma-{:g}",
-    "elmo_dropout": "dropout-{:g}",
-    "fine_tune": "tuned",
-    "arithmetic": "{}",
-    "share": "share-{:g}",
-}
+PREDICATE_DIM = 10
+# Not recorded: files count by their examples, and a cache changes nothing.
+UNRECORDED = "train", "dev", "test", "output", "no_cache"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Task:
-    """A task with its settings; `tasks.run.run` trains and compares its models.
-
-    Examples are dicts, one for each text, pair, question or document. A task adds its
-    settings to these, and says how examples are read, learned and scored. A variant is a
-    task with one model in `elmo`, or none.
+class Settings:
+    """How a model of a task is trained; None is the default of the task.
 
     Args:
-        train: file of training examples.
-        output: folder of results.json and the models; finished runs are not repeated.
-        dev: file whose score decides when training stops.
-        test: file that is scored with the best weights.
-        dev_share: share of `train` that is held out where there is no `dev`.
-        limit: the first examples of `train` that are used; None for all.
-        share: random share of `train`, another one for each seed.
-        elmo: models to compare, see `Elmo.from_pretrained`.
-        baseline: whether a model without ELMo is trained as well.
-        elmo_at: where ELMo is added: `"input"`, `"output"` or `"both"`.
-        layers: `"mix"`, `"average"`, `"top"`, or the index of a layer.
-        l2: penalty on the mix, the paper's λ.
-        layer_norm: whether each layer of a token is normalised before the mix.
-        gamma: what the mix's factor starts from; 1 if None.
-        elmo_dropout: rate of the dropout on ELMo.
-        fine_tune: whether the biLM is trained as well.
-        arithmetic: of a frozen biLM; float32 if None.
-        no_cache: whether a frozen biLM runs in every epoch.
-        seeds: one run for each.
-        epochs: maximum number of epochs.
-        patience: epochs without a better dev score after which training stops.
-        batch_size: examples in a batch.
-        learning_rate: of Adam.
-        schedule: `"constant"`, or `"cosine"`: the rate falls to 0 in the last epoch.
-        dropout: rate of the dropout on word and character vectors.
-        word_dim: size of a word's vector, 0 for none; 100, or that of `word_vectors`, if
-            None.
-        min_count: a word has a vector of its own if it occurs this often in `train`.
+        train: file of training examples
+        output: folder of results.json and model.keras; a finished run is not repeated
+        dev: file whose score decides when training stops
+        test: file that is scored with the best weights
+        dev_share: share of the training file that is held out where there is no `dev`
+        limit: the first N training examples
+        share: random share of the training examples, another one for each seed
+        model: language model, see `Elmo.from_pretrained`; without one there is no ELMo
+        elmo_at: where ELMo is added to the task's network
+        layers: mix, average, top, or the index of a layer
+        l2: penalty on the mix, the paper's λ
+        layer_norm: normalise each layer of a token before the mix
+        gamma: what the mix's factor starts from; 1 if not set
+        elmo_dropout: rate of the dropout on ELMo
+        fine_tune: train the language model as well
+        arithmetic: of a frozen language model; float32 if not set
+        no_cache: run a frozen language model in every epoch
+        seed: of the initial weights, the dropout and the order of the examples
+        epochs: maximum number of epochs
+        patience: epochs without a better dev score after which training stops
+        batch_size: examples in a batch
+        learning_rate: of Adam; 0.003 for `tag`, else 0.001
+        schedule: constant, or cosine: the rate falls to 0 in the last epoch
+        dropout: rate of the dropout on word and character vectors; 0.3 for `tag`, else
+            0.5
+        word_dim: size of a word's vector, 0 for none; 100, or that of `word_vectors`
+        min_count: a word has a vector of its own if it occurs N times in the training text
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
-            or binary.
-        freeze_word_vectors: whether no word vector is trained.
-        character_dim: size of the vector of a word's characters, 0 for none.
-        units: size of each LSTM in each direction.
-        layer_dropout: rate of the dropout between the layers.
-        table: what is compared: `models`, no ELMo and each --model; `mixes`, no ELMo,
-            the last layer, the average of the layers and the learned mix with λ = 1 and
-            0.001; `places`, ELMo at the input, at the output and at both; `shares`, no
-            ELMo and ELMo by the share of the training data.
-        shares: of the training data, for --table shares.
-        picture: ….png or ….svg, for --table shares.
-        paired: whether each row is tested against the one before it.
+            or binary
+        freeze_word_vectors: train no word vector
+        character_dim: size of the vector of a word's characters, 0 for none
+        units: size of each LSTM in each direction; 50 for `classify` and `entail`, else
+            100
+        layer_dropout: rate of the dropout between the layers; 0.2 for `classify` and
+            `answer`, else 0.3
     """
 
     train: Path
@@ -106,8 +97,7 @@ class Task:
     dev_share: Share = 0.2
     limit: Count | None = None
     share: Share = 1.0
-    elmo: Annotated[Sequence[str], Parameter(name="--model")] = ()
-    baseline: bool = False
+    model: str | None = None
     elmo_at: Literal["input", "output", "both"] = "input"
     layers: OneLayer = "mix"
     l2: NonNegative = 0.001
@@ -117,158 +107,147 @@ class Task:
     fine_tune: bool = False
     arithmetic: Arithmetic | None = None
     no_cache: bool = False
-    seeds: Seeds = (1,)
+    seed: Seed = 1
     epochs: Count = 50
     patience: Count = 5
     batch_size: Count = 32
-    learning_rate: Positive = 1e-3
+    learning_rate: Positive | None = None
     schedule: Literal["constant", "cosine"] = "constant"
-    dropout: Rate = 0.5
+    dropout: Rate | None = None
     word_dim: Index | None = None
     min_count: Count = 2
     word_vectors: Path | None = None
     freeze_word_vectors: bool = False
     character_dim: Index = 64
-    units: Count = 100
-    layer_dropout: Rate = 0.2
-    table: Literal["models", "mixes", "places", "shares"] | None = None
-    shares: Shares = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-    picture: Path | None = None
-    paired: bool = False
+    units: Count | None = None
+    layer_dropout: Rate | None = None
 
-    name: ClassVar[str]  # of the task's folder and command
+
+class Task:
+    """How the examples of a task are read, learned and scored.
+
+    Examples are dicts, one for each text, pair, question or document.
+    """
+
+    name: ClassVar[str]
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
-    compares_tokens: ClassVar[bool] = False
-    loss: ClassVar[str | None] = None  # for `compile`, if the model computes none
+    defaults: ClassVar[dict[str, Any]] = {
+        "learning_rate": 1e-3,
+        "dropout": 0.5,
+        "units": 100,
+        "layer_dropout": 0.2,
+    }
 
-    def variants(self) -> list[Self]:
-        """Without ELMo if asked for, and with each model."""
-        cached = not (self.no_cache or self.fine_tune)
-        if self.arithmetic not in (None, "float32") and not cached:
-            raise ValueError(
-                "--arithmetic is for layers that are computed once. Leave out "
-                "--fine-tune and --no-cache."
-            )
-        variants = [dataclasses.replace(self, elmo=(model,)) for model in self.elmo]
-        if self.baseline or not variants:
-            usual = {name: getattr(Task, name) for name in NAME_PARTS}
-            usual["share"] = self.share
-            variants.insert(0, dataclasses.replace(self, elmo=(), **usual))
-        names = [variant.variant for variant in variants]
-        if len(set(names)) < len(names):
-            raise ValueError(
-                "The models of --model should have different names, as results are "
-                f"named after them. Received: {' '.join(map(str, self.elmo))}"
-            )
-        return variants
-
-    @property
-    def variant(self) -> str:
-        """The name of a variant, made of the settings that differ from the defaults."""
-        parts = ["elmo", model_title(self.elmo[0])] if self.elmo else ["baseline"]
-        for name, part in NAME_PARTS.items():
-            value = getattr(self, name)
-            if name == "layers" and isinstance(value, int):
-                part = "layer-{}"
-            if value not in (getattr(Task, name), "float32"):
-                parts.append(part.format(value))
-        return "-".join(parts)
-
-    def elmo_layer(self) -> "Elmo | None":
-        from elmo_keras.elmo import Elmo  # by Keras
-
-        if not self.elmo:
-            return None
-        return Elmo.from_pretrained(
-            self.elmo[0],
-            num_representations=2 if self.elmo_at == "both" else 1,
-            layers=self.layers,
-            gamma=self.gamma,
-            l2=self.l2 if self.layers == "mix" else 0.0,
-            layer_norm=self.layer_norm,
-            dropout=self.elmo_dropout,
-            trainable_bilm=self.fine_tune,
-        )
-
-    def settings(self) -> dict[str, Any]:
-        """The settings that the outcome of a run depends on, the task's own last."""
-        settings = {n: x for n, x in vars(self).items() if n not in UNRECORDED}
-        return settings | {"elmo": self.elmo[0] if self.elmo else None}
-
-    def read(self, path: Path) -> list[dict]:
-        """The examples of a file; a `ValueError` begins with `file:line:`."""
+    def read(self, path: Path, *, training: bool = False) -> list[dict]:
+        """The examples of a file; a `ValueError` names the file and the line."""
         raise NotImplementedError
 
     def texts(self, examples: Sequence[dict]) -> list[list[str]]:
         """All lists of tokens of examples, as the model reads them."""
         return [example[field] for example in examples for field in self.text_fields]
 
-    def model(self, token_vectors: "TokenVectors", examples: list[dict]) -> "TaskModel":
-        """A model for the labels of training examples."""
+    def make_model(
+        self, token_vectors: "TokenVectors", examples: list[dict], **sizes: Any
+    ) -> "TaskModel":
+        """A model for the labels of training examples; `sizes` are `units` and `dropout`."""
         raise NotImplementedError
 
     def targets(self, examples: list[dict], model: "TaskModel") -> Sequence:
         """The label of each example, see `Batches`."""
         raise NotImplementedError
 
-    def batches(
-        self,
-        examples: list[dict],
-        *,
-        labels: Sequence | None = None,
-        cache: "LayerCache | None" = None,
-        integer_fields: Sequence[str] = (),
-    ) -> "Batches":
-        from elmo_keras.tasks.batches import Batches  # by TensorFlow
-
-        return Batches(
-            examples,
-            self.text_fields,
-            integer_fields,
-            labels=labels,
-            cache=cache,
-            batch_size=self.batch_size,
-            compares_tokens=self.compares_tokens,
-        )
-
     def calibrate(
         self, model: "TaskModel", examples: list[dict], batches: "Batches"
     ) -> None:
-        """Changes the model after each epoch so that it scores best on held-out examples."""
+        """Sets what a model decides by, so that held-out examples score best."""
 
     def statistics(
-        self, model: "TaskModel", examples: list[dict], predictions: list
+        self, model: "TaskModel", examples: list[dict], results: list
     ) -> np.ndarray:
-        """Counts `(examples, n)`, from which `scores` computes sums or means."""
+        """Counts `(examples, n)` of what `model.predict` gives, for `scores` to add up."""
         raise NotImplementedError
 
     def scores(self, statistics: np.ndarray) -> dict[str, float]:
         """Scores from 0 to 1 by name; the first one stops training."""
         raise NotImplementedError
 
-    def first_score(self, statistics: np.ndarray) -> float:
-        return float(next(iter(self.scores(statistics).values())))
 
-    def evaluate(
-        self,
-        model: "TaskModel",
-        examples: list[dict],
-        cache: "LayerCache | None" = None,
-    ) -> np.ndarray:
-        """The statistics of a model's predictions, by cached layers or the model's biLM."""
-        from elmo_keras.tasks.batches import predictions  # by TensorFlow
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tagging(Task):
+    """Tags tokens.
 
-        batches = self.batches(examples, cache=cache)
-        return self.statistics(
-            model, examples, predictions(model.predict_on_batch, batches)
+    Args:
+        kind: of the files; if not set, pos for *.conllu, else ner
+        columns: positions of word and tag in files of kind ner, from 1
+        no_crf: decide each tag by itself
+    """
+
+    kind: Literal["pos", "ner", "srl", "predicates"] | None = None
+    columns: tuple[Count, Count] | None = None
+    no_crf: bool = False
+
+    name = "tag"
+    # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.
+    defaults = Task.defaults | {
+        "learning_rate": 3e-3,
+        "dropout": 0.3,
+        "layer_dropout": 0.3,
+    }
+
+    def read(self, path, *, training=False):
+        kind = self.kind or ("pos" if ".conllu" in path.suffixes else "ner")
+        if kind == "ner":
+            return data.read_columns(path, self.columns)
+        if self.columns is not None:
+            raise ValueError("`columns` is for `kind` ner. Leave it out.")
+        readers = {"pos": data.read_conllu, "srl": data.read_roles}
+        return readers.get(kind, data.read_predicates)(path)
+
+    def make_model(self, token_vectors, examples, **sizes):
+        from elmo_keras.tasks.tagger import Tagger  # by Keras
+
+        return Tagger(
+            token_vectors,
+            tags=sorted({tag for example in examples for tag in example["tags"]}),
+            crf=not self.no_crf,
+            predicate_dim=PREDICATE_DIM if self.kind == "srl" else 0,
+            **sizes,
         )
+
+    def targets(self, examples, model):
+        return [
+            np.array([model.tags.index(tag) for tag in e["tags"]]) for e in examples
+        ]
+
+    def statistics(self, model, examples, results):
+        """Tags right and in all; if they mark spans, also spans right, in all and predicted."""
+        find_spans = arguments if model.predicate_dim else entities
+        rows = []
+        for example, predicted in zip(examples, results, strict=True):
+            gold = example["tags"]
+            row = [sum(map(operator.eq, gold, predicted)), len(gold)]
+            if model.predicate_dim or marks_spans(model.tags):
+                row += count_spans(find_spans(gold), find_spans(predicted))
+            rows.append(row)
+        return np.array(rows)
+
+    def scores(self, statistics):
+        n_right, n_tags, *spans = statistics.sum(axis=0)
+        accuracy = {"accuracy": n_right / max(n_tags, 1)}
+        return (span_scores(*spans) if spans else {}) | accuracy
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelTask(Task):
-    """A task whose examples have a label, or several."""
+    """Examples with a label, or several.
 
-    compares_tokens = True
+    Args:
+        split: split texts at spaces, or at punctuation too (words); lists of tokens stay
+    """
+
+    split: TokenizerName = "words"
+
+    defaults = Task.defaults | {"units": 50}
 
     def targets(self, examples, model):
         """The index of each label; of multi-label texts, 1 for each right one, else 0."""
@@ -277,23 +256,200 @@ class LabelTask(Task):
             return [row.astype("float32") for row in rows]
         return [model.labels.index(example["label"]) for example in examples]
 
-    def statistics(self, model, examples, predictions):
+    def statistics(self, model, examples, results):
         """Whether a label is right; or of each label whether it is, is expected and predicted."""
-        predicted = model.decide(predictions)
         if not model.multi_label:
-            pairs = zip(examples, predicted, strict=True)
+            pairs = zip(examples, results, strict=True)
             return np.array([[example["label"] == label] for example, label in pairs])
         rows = [example["labels"] for example in examples]
         expected = np.array([np.isin(model.labels, labels) for labels in rows])
-        predicted = np.array([np.isin(model.labels, labels) for labels in predicted])
+        predicted = np.array([np.isin(model.labels, labels) for labels in results])
         return np.hstack([expected & predicted, expected, predicted])
 
     def scores(self, statistics):
-        """Accuracy; or F1 = 2 · right / (expected + predicted), by label and over all."""
-        if statistics.shape[1] == 1:
-            return {"accuracy": float(statistics.mean())}
-        right, expected, predicted = np.split(statistics.sum(axis=0), 3)
-        total = expected + predicted
-        macro = 2 * right / np.maximum(total, 1)
-        micro = 2 * right.sum() / max(1, total.sum())
-        return {"macro F1": float(macro.mean()), "micro F1": float(micro)}
+        return label_scores(statistics)
+
+
+class Classification(LabelTask):
+    """Labels texts, with one label each or with several."""
+
+    name = "classify"
+
+    def read(self, path, *, training=False):
+        return data.read_texts(path, TOKENIZERS[self.split])
+
+    def make_model(self, token_vectors, examples, **sizes):
+        from elmo_keras.tasks.classifier import TextClassifier  # by Keras
+
+        multi_label = "labels" in examples[0]
+        rows = [e["labels"] if multi_label else [e["label"]] for e in examples]
+        return TextClassifier(
+            token_vectors,
+            labels=sorted({label for labels in rows for label in labels}),
+            multi_label=multi_label,
+            **sizes,
+        )
+
+
+class Entailment(LabelTask):
+    """Labels pairs of sentences: whether a hypothesis follows from a premise."""
+
+    name = "entail"
+    text_fields = "premise", "hypothesis"
+    defaults = LabelTask.defaults | {"layer_dropout": 0.3}
+
+    def read(self, path, *, training=False):
+        return data.read_pairs(path, TOKENIZERS[self.split])
+
+    def make_model(self, token_vectors, examples, **sizes):
+        from elmo_keras.tasks.entailment import ESIM  # by Keras
+
+        labels = sorted({example["label"] for example in examples})
+        return ESIM(token_vectors, labels=labels, **sizes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Answering(Task):
+    """Answers questions with a span of a text.
+
+    Args:
+        metric: squad's F1 counts words, korquad's characters
+        longest_answer: maximum length of an answer in tokens
+    """
+
+    metric: Literal["squad", "korquad"] = "squad"
+    longest_answer: Count = LONGEST_ANSWER
+
+    name = "answer"
+    text_fields = "context", "question"
+
+    def read(self, path, *, training=False):
+        """The questions of a file; warns of answers that are not at their offset."""
+        examples = data.read_squad(path)
+        if n_misplaced := sum(example["n_misplaced"] for example in examples):
+            warnings.warn(
+                f"{path}: answers that are not at their answer_start: {n_misplaced:,}. "
+                "Questions without another one are scored, but not trained on.",
+                stacklevel=2,
+            )
+        return examples
+
+    def make_model(self, token_vectors, examples, **sizes):
+        from elmo_keras.tasks.answering import QuestionAnswering  # by Keras
+
+        return QuestionAnswering(
+            token_vectors,
+            unanswerable=any(not example["answers"] for example in examples),
+            endings=data.answer_endings(examples),
+            longest_answer=self.longest_answer,
+            **sizes,
+        )
+
+    def targets(self, examples, model):
+        """First and last token of each answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
+        none = {True: (NOT_KNOWN,) * 2, False: (NO_ANSWER,) * 2}
+        return [np.array(e["span"] or none[bool(e["answers"])]) for e in examples]
+
+    def statistics(self, model, examples, results):
+        answers = [example["answers"] for example in examples]
+        return squad_statistics(results, answers, self.metric)
+
+    def scores(self, statistics):
+        return squad_scores(statistics)
+
+    def calibrate(self, model, examples, batches):
+        """Moves the score of no answer to where F1 of the examples is the highest."""
+        if not model.unanswerable:
+            return
+        from elmo_keras.tasks.batches import predictions  # by TensorFlow
+
+        margins = np.array(predictions(model.margins, batches), float)
+        bias = model.no_answer_score.bias
+        (before,) = bias.numpy()
+        bias.assign([before + margins.min() - 1])  # below all spans
+        spans = predictions(model.predict_on_batch, batches)
+        results = [model.result(*pair) for pair in zip(examples, spans)]
+        f1, _, has_answer = self.statistics(model, examples, results).T
+        order = np.argsort(-margins)
+        gains = np.cumsum((f1 - ~has_answer.astype(bool))[order])
+        n_answered = 1 + int(np.argmax(gains)) if gains.max() > 0 else 0
+        edges = [margins.max() + 1, *margins[order], margins.min() - 1]
+        bias.assign([before + np.mean(edges[n_answered : n_answered + 2])])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Coreference(Task):
+    """Finds mentions of the same entity. A batch is a document.
+
+    Args:
+        hidden_units: size of the hidden layers that compute scores
+        longest: maximum length of a mention in tokens
+        mentions_per_token: λ, how many spans are kept
+        sentences: length of the parts into which training documents are cut
+        no_singletons: leave out entities that are mentioned once
+    """
+
+    hidden_units: Count = 150
+    longest: Count = 10
+    mentions_per_token: Positive = 0.4
+    sentences: Count = 25
+    no_singletons: bool = False
+
+    name = "coreference"
+    text_fields = ("sentences",)
+    defaults = Task.defaults | {"layer_dropout": 0.3}
+
+    def read(self, path, *, training=False):
+        """The documents of a file; those of the training file are cut into parts."""
+        import scipy.optimize  # noqa: F401, so that it isn't missing after training
+
+        documents = data.read_documents(path)
+        if self.no_singletons:
+            documents = [data.without_singletons(document) for document in documents]
+        if not training:
+            return documents
+        kept = data.has_singletons(documents)
+        return [
+            part
+            for document in documents
+            for part in data.windows(document, self.sentences, singletons=kept)
+        ]
+
+    def texts(self, examples):
+        return [sentence for e in examples for sentence in e["sentences"]]
+
+    def make_model(self, token_vectors, examples, **sizes):
+        from elmo_keras.tasks.coreference import CoreferenceModel
+
+        return CoreferenceModel(
+            token_vectors,
+            hidden_units=self.hidden_units,
+            longest=self.longest,
+            mentions_per_token=self.mentions_per_token,
+            singletons=data.has_singletons(examples),
+            **sizes,
+        )
+
+    def targets(self, examples, model):
+        """The mentions of each document: first token, last token, index of the cluster."""
+        return [
+            np.array(
+                [
+                    (*mention, cluster)
+                    for cluster, mentions in enumerate(example["clusters"])
+                    for mention in mentions
+                ],
+                "int32",
+            ).reshape(-1, 3)
+            for example in examples
+        ]
+
+    def statistics(self, model, examples, results):
+        """Entities mentioned once count if the model learned such."""
+        if not model.singletons:
+            examples = [data.without_singletons(example) for example in examples]
+        clusters = [example["clusters"] for example in examples]
+        return coreference_statistics(clusters, results)
+
+    def scores(self, statistics):
+        return coreference_scores(statistics)

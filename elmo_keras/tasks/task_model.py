@@ -121,12 +121,14 @@ class TaskModel(keras.Model):
         outputs = predictions(self.predict_on_batch, self.batches(examples))
         return [self.result(*pair) for pair in zip(examples, outputs)]
 
-    def batches(self, examples: Sequence[Mapping]) -> Batches:
+    def batches(self, examples: Sequence[Mapping], **options: Any) -> Batches:
+        """Batches of examples with this model's fields; for options see `Batches`."""
         return Batches(
             examples,
             self.text_fields,
             self.other_fields,
             compares_tokens=self.compares_tokens,
+            **options,
         )
 
     def read_example(self, example: dict) -> dict:
@@ -208,6 +210,12 @@ class LabelModel(TaskModel):
         order = tf.argsort(tf.cast(~predicted, tf.int32), axis=1, stable=True)
         names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
         return {"predicted_labels": names} | answers
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+        loss = keras.losses.BinaryCrossentropy()
+        if not self.multi_label:
+            loss = keras.losses.SparseCategoricalCrossentropy()
+        return keras.ops.sum([loss(y, y_pred, sample_weight), *self.losses])
 
     def result(self, example, output):
         if not self.multi_label:

@@ -22,24 +22,19 @@ COMMANDS = {
     "export": ("export.command:export", "write a SavedModel, or a file for LiteRT"),
     "serve": ("serve.command:serve", "serve exports over gRPC and REST"),
     "client": ("serve.client.command:client", "embed a text file by a server"),
-    "tag": ("tasks.commands:tag", "train taggers: words, entities, roles"),
-    "classify": ("tasks.commands:classify", "train classifiers of texts"),
-    "entail": ("tasks.commands:entail", "train models of entailment"),
-    "answer": ("tasks.commands:answer", "train models that answer questions"),
-    "coreference": ("tasks.commands:coreference", "train models of coreference"),
-    "probe": ("analyses.probe:probe", "predict tags or labels from each layer"),
+    "tag": ("tasks.command:tag", "train a tagger: words, entities, roles"),
+    "classify": ("tasks.command:classify", "train a classifier of texts"),
+    "entail": ("tasks.command:entail", "train a model of entailment"),
+    "answer": ("tasks.command:answer", "train a model that answers questions"),
+    "coreference": ("tasks.command:coreference", "train a model of coreference"),
     "search": ("analyses.search:search", "find similar sentences of a file"),
     "score": ("analyses.score:score", "print how probable sentences are"),
     "substitutes": (
         "analyses.substitutes:substitutes",
         "print words that fit in place of a word",
     ),
-    "layer-weights": (
-        "analyses.layer_weights:layer_weights",
-        "show which layers tasks learned to use",
-    ),
 }
-RESUMING = "train embed annotate search tag classify entail answer coreference".split()
+RESUMING = "train", "embed", "annotate", "search"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,16 +15,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from elmo_keras.pipelines.make import WIKIGOLD
-from elmo_keras.tasks.answer.task import Answering
-from elmo_keras.tasks.classify.task import Classification
-from elmo_keras.tasks.compare import paired_tests, share_points
-from elmo_keras.tasks.coreference_task import Coreference
-from elmo_keras.tasks.entail.task import Entailment
-from elmo_keras.tasks.run import run
-from elmo_keras.tasks.tag.task import Tagging
-from elmo_keras.tasks.task import Task
+from elmo_keras.tasks import (
+    Answering,
+    Classification,
+    Coreference,
+    Entailment,
+    Settings,
+    Tagging,
+)
 from elmo_keras.util.markdown_table import percent_spread
+from examples import paper
+from examples.convert import convert
+from examples.make_heads import WIKIGOLD
 from tests.benchmarks import runner
 
 SMALLEST_P = 0.001  # of 1,000 exchanges
@@ -33,7 +35,7 @@ SMALLEST_P = 0.001  # of 1,000 exchanges
 class Row(NamedTuple):
     """A task on the files of a folder, to train on and to test; and the paper's gain."""
 
-    kind: type[Task]
+    task: Any
     title: str
     files: str
     epochs: int
@@ -49,39 +51,51 @@ WNUT = "wnut17train.conll emerging.dev.conll"
 EWT, GSD = (f"{x}-ud-train.conllu {x}-ud-dev.conllu" for x in ("en_ewt", "ko_gsd"))
 SQUAD, CONLL, ONTONOTES = "SQuAD, +4.7", "CoNLL-2003, +2.1", "OntoNotes, +3.2"
 ROWS = {  # folders, which begin with the name of the language model
-    "en_qa": Row(Answering, "questions", "train.json dev.json", 4, 2, 1, SQUAD),
-    "ko_qa": Row(Answering, "questions, Korean", KORQUAD, 4, 2, 1),
-    "en_snli": Row(Entailment, "entailment", "dev.txt", 6, 2, 3, "SNLI, +0.7"),
-    "en_srl_ewt": Row(Tagging, "semantic roles", PARTS, 5, 2, 1, ONTONOTES),
-    "en_coref_litbank": Row(Coreference, "coreference", PARTS, 8, 2, 3, ONTONOTES),
-    "en_ner_misc": Row(Tagging, "entities, Wikigold", GOLD, 15, 3, 3, CONLL),
-    "ko_klue": Row(Tagging, "entities, Korean", SMALL, 8, 2, 1, CONLL),
+    "en_qa": Row(Answering(), "questions", "train.json dev.json", 4, 2, 1, SQUAD),
+    "ko_qa": Row(Answering(metric="korquad"), "questions, Korean", KORQUAD, 4, 2, 1),
+    "en_snli": Row(Entailment(), "entailment", "dev.txt", 6, 2, 3, "SNLI, +0.7"),
+    "en_srl_ewt": Row(Tagging(kind="srl"), "semantic roles", PARTS, 5, 2, 1, ONTONOTES),
+    "en_coref_litbank": Row(Coreference(), "coreference", PARTS, 8, 2, 3, ONTONOTES),
+    "en_ner_misc": Row(
+        Tagging(kind="ner"), "entities, Wikigold", GOLD, 15, 3, 3, CONLL
+    ),
+    "ko_klue": Row(Tagging(kind="ner"), "entities, Korean", SMALL, 8, 2, 1, CONLL),
     "en_sst5": Row(
-        Classification, "sentiment", "sst_train.txt sst_dev.txt", 8, 2, 3, "SST-5, +3.3"
+        Classification(),
+        "sentiment",
+        "sst_train.txt sst_dev.txt",
+        8,
+        2,
+        3,
+        "SST-5, +3.3",
     ),
     "ko_nsmc": Row(
-        Classification,
+        Classification(),
         "sentiment, Korean, 10,000",
         "ratings_train.txt ratings_valid.txt",
         8,
         2,
         3,
     ),
-    "en_ewt": Row(Tagging, "parts of speech", EWT, 6, 2, 1),
-    "ko_ud_gsd": Row(Tagging, "parts of speech, Korean", GSD, 10, 3, 1),
-    "en_ner_wnut17": Row(Tagging, "entities", WNUT, 15, 3, 3, CONLL),
-    "en_coref_gum": Row(Coreference, "coreference", PARTS, 20, 4, 1, ONTONOTES),
-    "ko_coref_koconovel": Row(Coreference, "coreference, Korean", PARTS, 10, 4, 1),
+    "en_ewt": Row(Tagging(kind="pos"), "parts of speech", EWT, 6, 2, 1),
+    "ko_ud_gsd": Row(Tagging(kind="pos"), "parts of speech, Korean", GSD, 10, 3, 1),
+    "en_ner_wnut17": Row(Tagging(kind="ner"), "entities", WNUT, 15, 3, 3, CONLL),
+    "en_coref_gum": Row(Coreference(), "coreference", PARTS, 20, 4, 1, ONTONOTES),
+    "ko_coref_koconovel": Row(Coreference(), "coreference, Korean", PARTS, 10, 4, 1),
     "en_goemotions": Row(
-        Classification, "emotions, a fifth", "train.tsv dev.tsv", 8, 2, 1
+        Classification(), "emotions, a fifth", "train.tsv dev.tsv", 8, 2, 1
     ),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
-    "ko_qa": {"metric": "korquad"},
-    "en_srl_ewt": {"kind": "srl"},
-    "ko_klue": {"kind": "klue"},
-    "ko_nsmc": {"format": "nsmc", "limit": 10_000},
-    "en_goemotions": {"format": "goemotions", "share": 0.2},
+    "ko_nsmc": {"limit": 10_000},
+    "en_goemotions": {"share": 0.2},
+}
+FORMATS = {  # of folders whose files are converted
+    "en_snli": "tabs",
+    "en_sst5": "fasttext",
+    "en_goemotions": "goemotions",
+    "ko_klue": "klue-ner",
+    "ko_nsmc": "nsmc",
 }
 
 
@@ -120,13 +134,14 @@ def main(
     vectors: dict[str, Path] = dict(zip(("en", "ko"), word_vectors or ()))
     found: dict[str, list[Measured]] = {}
     for folder in folders or ROWS:
-        task = task_of(folder, data, output / folder)
-        tasks = [task]
+        settings = [settings_of(folder, data, output / folder)]
         if word_vectors:
-            start = {"word_vectors": vectors[folder[:2]]}
-            output_of = {"output": output / f"{folder}-word2vec"}
-            tasks.append(dataclasses.replace(task, **start, **output_of))
-        found[folder] = [measure(task) for task in tasks]
+            changed: Any = {
+                "word_vectors": vectors[folder[:2]],
+                "output": output / f"{folder}-word2vec",
+            }
+            settings.append(dataclasses.replace(settings[0], **changed))
+        found[folder] = [measure(ROWS[folder], start) for start in settings]
     columns = [
         column
         for start in starts
@@ -141,33 +156,36 @@ def main(
         draw(found, starts, picture)
 
 
-def task_of(folder: str, data: Path, output: Path) -> Task:
+def settings_of(folder: str, data: Path, output: Path) -> Settings:
     row = ROWS[folder]
     train, *test = (data / folder / name for name in row.files.split())
-    settings = dict(SETTINGS.get(folder, {}))
-    if folder == "en_goemotions":
-        settings["labels"] = data / folder / "labels.txt"
-    return row.kind(
+    if name := FORMATS.get(folder):
+        output.mkdir(parents=True, exist_ok=True)
+        converted = [output / path.name for path in (train, *test)]
+        for path, new in zip((train, *test), converted):
+            convert(name, path, new)
+        train, *test = converted
+    return Settings(
         train=train,
         test=test[0] if test else None,
         dev_share=0.1 if test else 0.2,
         output=output,
-        elmo=(folder[:2],),
-        baseline=True,
+        model=folder[:2],
         arithmetic="int8",
         epochs=row.epochs,
         patience=row.patience,
-        seeds=range(1, row.seeds + 1),
-        **settings,
+        **SETTINGS.get(folder, {}),
     )
 
 
-def measure(task: Task) -> Measured:
+def measure(row: Row, settings: Settings) -> Measured:
     """Trains what is missing; p compares the models with a biLM in float32."""
-    points, score = share_points(run(task))
-    ((_, baseline, elmo),) = points.values()
-    ((*_, p),) = paired_tests(task, task.variants())
-    return Measured(score, baseline, elmo, p)
+    rows = paper.rows_of("models", settings, [settings.model or ""], ())
+    seeds = range(1, row.seeds + 1)
+    baseline, elmo = paper.run(row.task, rows, seeds).values()
+    ((*_, p),) = paper.paired_tests(row.task, rows, seeds)
+    score, scores = paper.first_scores(baseline)
+    return Measured(score, scores, paper.first_scores(elmo)[1], p)
 
 
 def draw(found: dict[str, list[Measured]], starts: list[str], path: Path) -> None:

@@ -10,10 +10,9 @@ scored on what the heads did not learn from.
 import functools
 from pathlib import Path
 
-from elmo_keras.pipelines import make
-from elmo_keras.tasks.data import hold_out
+from elmo_keras.tasks import hold_out, read_columns, read_conllu
 from elmo_keras.tasks.entities import count_spans, entities, span_scores
-from elmo_keras.tasks.tag.tagged_text import read_conll, read_conllu
+from examples import make_heads as make
 from tests.benchmarks import runner
 
 SENTENCE = [["Kim", "Lee", "flew", "to", "Oslo", "."]]
@@ -91,13 +90,13 @@ def print_scores(systems: dict, data: Path) -> None:
 
 def held_out(data: Path) -> dict[str, list[dict]]:
     """The entities of each set that recipe `en-ner` holds out, as PER, LOC and ORG."""
-    wikigold = read_conll(data / make.WIKIGOLD)
-    uner = read_conll(data / make.UNER)
+    wikigold = read_columns(data / make.WIKIGOLD)
+    uner = read_columns(data / make.UNER)
     sets = {
         "Wikigold's fifth": hold_out(wikigold, 0.2)[1],
         "Universal NER's fifth": hold_out(uner, 0.2)[1],
-        "WNUT-17's dev": read_conll(data / "en_ner_wnut17/emerging.dev.conll"),
-        "Broad Twitter Corpus, h": read_conll(data / "en_ner_btc/h.conll"),
+        "WNUT-17's dev": read_columns(data / "en_ner_wnut17/emerging.dev.conll"),
+        "Broad Twitter Corpus, h": read_columns(data / "en_ner_btc/h.conll"),
     }
     return {
         name: [e | {"tags": make.joined_types(e["tags"])} for e in examples]

@@ -20,9 +20,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from elmo_keras.pipelines.make import WIKIGOLD
+from elmo_keras.tasks import read_columns, read_conllu
 from elmo_keras.tasks.entities import count_spans, entities, span_scores
-from elmo_keras.tasks.tag.tagged_text import read_conll, read_conllu
+from examples.make_heads import WIKIGOLD
 from tests.benchmarks import runner
 
 TEXTS = (
@@ -113,7 +113,7 @@ def probe(system: runner.Worker, data: Path) -> list[str]:
     # A classifier of single words sees no first words: neighbours of a type are one entity.
     gold = [
         e | {"tags": [tag.replace("B-", "I-") for tag in e["tags"]]}
-        for e in read_conll(data / WIKIGOLD)
+        for e in read_columns(data / WIKIGOLD)
     ]
     random.Random(1).shuffle(gold)
     tagged = [

@@ -7,7 +7,7 @@ import pytest
 from elmo_keras import pipeline
 from elmo_keras.hub.catalogue import BOX, CARD
 from elmo_keras.pipelines.pipeline import names
-from elmo_keras.tasks.tag.tagged_text import read_conllu
+from elmo_keras.tasks import read_conllu
 
 NAMES = "en-coref en-ner en-pos en-qa en-srl ko-ner ko-pos ko-sentiment".split()
 ANSWERS = {  # name → text → what is found

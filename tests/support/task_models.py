@@ -1,13 +1,12 @@
 """Models of tasks under test, and the checks that all of them pass."""
 
 import json
-from pathlib import Path
 
 import keras
 import numpy as np
 
 from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.tasks.fitting import fit_until_best
+from elmo_keras.tasks.fit import evaluate, fit_until_best
 from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
@@ -25,11 +24,6 @@ def token_vectors(elmo_at=None, words=WORDS[:4], **elmo_arguments):
         n = 2 if elmo_at == "both" else 1
         elmo = Elmo(ElmoConfig.preset("test"), num_representations=n, **elmo_arguments)
     return TokenVectors(words, 5, 4, elmo=elmo, elmo_at=elmo_at or "input", dropout=0.0)
-
-
-def task_of(make, **settings):
-    """A task with its default settings but these."""
-    return make(**{"train": Path("train"), "output": Path("out")} | settings)
 
 
 def built(model):
@@ -74,14 +68,15 @@ def check_loaded(model, inputs, folder, *, expected):
     return loaded
 
 
-def learned(task, model, train, held_out):
+def learned(task, model, train, held_out, batch_size=10):
     """Trains a model; returns the losses of the epochs, and the first score."""
-    model.compile(keras.optimizers.Adam(0.02), loss=task.loss, jit_compile=False)
-    batches = task.batches(train, labels=task.targets(train, model))
+    model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
+    labels = task.targets(train, model)
+    batches = model.batches(train, labels=labels, batch_size=batch_size)
     training = fit_until_best(
         model,
         batches,
-        lambda: task.scores(task.evaluate(model, held_out)),
+        lambda: task.scores(evaluate(task, model, held_out)),
         epochs=10,
         patience=5,
     )
@@ -110,23 +105,21 @@ def document(words, name="d"):
 
 
 def trained(task, folder, options, capsys, **texts):
-    """Trains the baseline on files; returns its scores, the loaded model and the output."""
+    """Trains the baseline on files; returns its scores, and the loaded model."""
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     given = f"--train {folder}/train --dev {folder}/dev --output {folder}/out"
     given += " --dropout 0 --layer-dropout 0 --character-dim 2 --learning-rate 0.01 "
     assert run_command(task, (given + options).split()) == 0
-    (record,) = json.loads((folder / "out" / "results.json").read_text())
-    printed = capsys.readouterr().out
+    results = json.loads((folder / "out" / "results.json").read_text())
     with capsys.disabled():
-        print(f"\n{task.name}: {record['dev']}, {record['seconds']} s")
-    model = keras.models.load_model(folder / "out" / "baseline-1.keras")
-    return record["dev"], model, printed
+        print(f"\n{task.name}: {results['dev']}, {results['seconds']} s")
+    return results["dev"], keras.models.load_model(folder / "out" / "model.keras")
 
 
-def scores_of(task, model, examples, predictions):
-    """The scores of a model's predictions, by name."""
-    return task.scores(task.statistics(model, examples, predictions))
+def scores_of(task, model, examples, results):
+    """The scores of what a model predicts, by name."""
+    return task.scores(task.statistics(model, examples, results))
 
 
 def run_command(task, arguments):

@@ -12,15 +12,14 @@ from elmo_keras.tasks.coreference import (
     clusters_of_links,
     document_inputs,
 )
-from elmo_keras.tasks.coreference_task import Coreference
-from elmo_keras.tasks.documents import read_conll_2012
+from elmo_keras.tasks.data import read_documents
+from elmo_keras.tasks.task import Coreference
 from tests.support.task_models import (
     SENTENCES,
     SPEAKERS,
     built,
     document,
     scores_of,
-    task_of,
     token_vectors,
     trained,
 )
@@ -122,13 +121,12 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
         (single, {"no_singletons": True}, False),
         (train, {}, False),
     ]:
-        task = task_of(Coreference, train=path, sentences=9, **options)
-        model = task.model(token_vectors(), task.read(path))
+        task = Coreference(sentences=9, **options)
+        model = task.make_model(token_vectors(), task.read(path, training=True))
         assert model.singletons == learned
         documents = task.read(single)
         pairs = [max(document["clusters"], key=len) for document in documents]
-        links = [np.array([(*first, -1), (*second, 0)]) for first, second in pairs]
-        scores = scores_of(task, model, documents, links)
+        scores = scores_of(task, model, documents, [[pair] for pair in pairs])
         # The single mention is missing: 4 of 5 mentions, 2 of 3 entities.
         assert scores["MUC"] == 1
         assert scores["B³"] == pytest.approx(2 * 4 / 9 if learned else 1)
@@ -137,7 +135,7 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
 
 def test_the_labels_are_spans_with_the_number_of_their_cluster():
     documents = [{"clusters": [[(0, 1), (4, 4)], [(2, 2), (3, 3)]]}, {"clusters": []}]
-    first, second = task_of(Coreference).targets(documents, None)
+    first, second = Coreference().targets(documents, None)
     assert first.tolist() == [[0, 1, 0], [4, 4, 0], [2, 2, 1], [3, 3, 1]]
     assert second.shape == (0, 3) and second.dtype == "int32"
 
@@ -167,16 +165,16 @@ def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
     texts = {"train": stories(80, rng), "dev": stories(30, rng)}
     options = "--units 10 --hidden-units 20 --word-dim 20 --epochs 5 --longest 2"
     options += " --mentions-per-token 0.8"
-    scores, model, _ = trained(Coreference, tmp_path, options, capsys, **texts)
+    scores, model = trained(Coreference, tmp_path, options, capsys, **texts)
     # By chance: one of two people.
     assert scores["CoNLL F1"] > 0.85
     (found,) = model.predict([[["Eve", "met", "Tom"], ["He", "smiled"]]])
     assert found == [[(2, 2), (3, 3)]]
-    documents = read_conll_2012(tmp_path / "dev")
+    documents = read_documents(tmp_path / "dev")
     assert {len(document["clusters"]) for document in documents} == {1}
 
 
 def test_without_scipy_no_file_is_read(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(ImportError, match="scipy"):
-        task_of(Coreference).read("train.conll")
+        Coreference().read("train.conll")

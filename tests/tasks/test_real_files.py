@@ -1,31 +1,20 @@
-"""Every real file of the tasks and of word senses is read as a whole."""
-
-import functools
+"""Every real file of the tasks is read as a whole, some after their conversion."""
 
 import pytest
 
-from elmo_keras.tasks.answer.squad import read_squad
-from elmo_keras.tasks.answer.task import NOT_KNOWN, label
-from elmo_keras.tasks.documents import has_singletons, read_conll_2012
-from elmo_keras.tasks.entities import entities
-from elmo_keras.tasks.readers.labelled_texts import (
-    read_fasttext,
-    read_goemotions,
-    read_klue_nli,
-    read_label_names,
-    read_nsmc,
-    read_tabs,
-    read_trees,
-)
-from elmo_keras.tasks.tag.tagged_text import (
-    read_conll,
+from elmo_keras.tasks import (
+    Answering,
+    read_columns,
     read_conllu,
-    read_klue,
+    read_documents,
     read_roles,
+    read_squad,
 )
+from elmo_keras.tasks.answer_text import NOT_KNOWN
+from elmo_keras.tasks.data import has_singletons
+from elmo_keras.tasks.entities import entities
+from examples import convert
 
-EMOTIONS = [str(number) for number in range(28)]
-read_emotions = functools.partial(read_goemotions, names=EMOTIONS)
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 
 # Reader, file, and the number of its sentences, texts, pairs or predicates.
@@ -34,26 +23,25 @@ FILES = [
     (read_conllu, "en_ewt/en_ewt-ud-dev.conllu", 2_001),
     (read_conllu, "ko_ud_gsd/ko_gsd-ud-train.conllu", 4_400),
     (read_conllu, "ko_ud_gsd/ko_gsd-ud-dev.conllu", 950),
-    (read_conll, "en_ner_wnut17/wnut17train.conll", 3_394),
-    (read_conll, "en_ner_wnut17/emerging.dev.conll", 1_009),
-    (read_conll, WIKIGOLD, 1_696),
-    (read_conll, "en_ner_btc/h.conll", 2_000),  # one has no word
-    (read_conll, "en_ner_uner/en_ewt-ud-dev.iob2", 2_001),
-    (read_klue, "ko_klue/klue-ner-v1.1_dev.first4000.tsv", 4_000),
+    (read_columns, "en_ner_wnut17/wnut17train.conll", 3_394),
+    (read_columns, "en_ner_wnut17/emerging.dev.conll", 1_009),
+    (read_columns, WIKIGOLD, 1_696),
+    (read_columns, "en_ner_btc/h.conll", 2_000),  # one has no word
+    (read_columns, "en_ner_uner/en_ewt-ud-dev.iob2", 2_001),
+    (convert.klue_ner, "ko_klue/klue-ner-v1.1_dev.first4000.tsv", 4_000),
     (read_roles, "en_srl_ewt/train.conll.gz", 35_797),
     (read_roles, "en_srl_ewt/dev.conll", 4_358),
-    (read_fasttext, "en_sst5/sst_train.txt", 8_544),
-    (read_fasttext, "en_sst5/sst_dev.txt", 1_101),
-    (read_trees, "en_sst5/trees/train.txt", 8_544),
-    (read_trees, "en_sst5/trees/dev.txt", 1_101),
-    (read_nsmc, "ko_nsmc/ratings_train.txt", 150_000),
-    (read_nsmc, "ko_nsmc/ratings_valid.txt", 10_000),
-    (read_nsmc, "ko_nsmc/ratings_test.txt", 50_000),
-    (read_emotions, "en_goemotions/train.tsv", 43_410),
-    (read_emotions, "en_goemotions/dev.tsv", 5_426),
-    (read_label_names, "en_goemotions/labels.txt", 28),
-    (read_tabs, "en_snli/dev.txt", 9_842),
-    (read_klue_nli, "ko_klue/klue-nli-v1.1_dev.first2000.json", 2_000),
+    (convert.fasttext, "en_sst5/sst_train.txt", 8_544),
+    (convert.fasttext, "en_sst5/sst_dev.txt", 1_101),
+    (convert.trees, "en_sst5/trees/train.txt", 8_544),
+    (convert.trees, "en_sst5/trees/dev.txt", 1_101),
+    (convert.nsmc, "ko_nsmc/ratings_train.txt", 150_000),
+    (convert.nsmc, "ko_nsmc/ratings_valid.txt", 10_000),
+    (convert.nsmc, "ko_nsmc/ratings_test.txt", 50_000),
+    (convert.goemotions, "en_goemotions/train.tsv", 43_410),
+    (convert.goemotions, "en_goemotions/dev.tsv", 5_426),
+    (convert.tabs, "en_snli/dev.txt", 9_842),
+    (convert.klue_nli, "ko_klue/klue-nli-v1.1_dev.first2000.json", 2_000),
 ]
 # Questions, and how many of them have an answer that ends within a token.
 QUESTIONS = [
@@ -80,7 +68,7 @@ pytestmark = pytest.mark.slow  # reads 80 MB
 
 @pytest.mark.parametrize("read, name, n_examples", FILES)
 def test_a_file_is_read_as_a_whole(read, name, n_examples, data):
-    examples = read(data(name))
+    examples = list(read(data(name)))
     assert len(examples) == n_examples
     if "label" in examples[0]:
         assert 2 <= len({example["label"] for example in examples}) < 200
@@ -88,11 +76,11 @@ def test_a_file_is_read_as_a_whole(read, name, n_examples, data):
 
 def test_trees_have_the_words_of_the_lines(data):
     """Some words of the trees hold a no-break space, as in `2 1/2`."""
-    lines = read_fasttext(data("en_sst5/sst_train.txt"))
-    trees = read_trees(data("en_sst5/trees/train.txt"))
-    tokens = ["\xa0".join(example["tokens"]) for example in trees]
-    assert any("\xa0" in token for tree in trees for token in tree["tokens"])
-    assert [text.split("\xa0") for text in tokens] == [e["tokens"] for e in lines]
+    lines = convert.fasttext(data("en_sst5/sst_train.txt"))
+    trees = convert.trees(data("en_sst5/trees/train.txt"))
+    tokens = ["\xa0".join(example["text"]) for example in trees]
+    assert any("\xa0" in token for tree in trees for token in tree["text"])
+    assert [text.split("\xa0") for text in tokens] == [e["text"] for e in lines]
 
 
 @pytest.mark.parametrize("name, n_questions, n_within", QUESTIONS)
@@ -100,7 +88,7 @@ def test_every_question_can_be_trained_on(name, n_questions, n_within, data):
     examples = read_squad(data(name))
     assert len(examples) == n_questions
     assert not any(example["n_misplaced"] for example in examples)
-    assert all(label(example)[0] != NOT_KNOWN for example in examples)
+    assert all(t[0] != NOT_KNOWN for t in Answering().targets(examples, None))
     assert sum(bool(example["ending"]) for example in examples) == n_within
     for example in examples:
         if example["answers"]:
@@ -114,7 +102,7 @@ def test_every_question_can_be_trained_on(name, n_questions, n_within, data):
 def test_documents_have_all_their_mentions(
     name, n_documents, n_tokens, n_mentions, data
 ):
-    documents = read_conll_2012(data(name))
+    documents = read_documents(data(name))
     assert len(documents) == n_documents and not has_singletons(documents)
     assert n_tokens == sum(len(s) for d in documents for s in d["sentences"])
     assert n_mentions == sum(len(c) for d in documents for c in d["clusters"])
@@ -123,15 +111,14 @@ def test_documents_have_all_their_mentions(
 def test_tagged_text_has_all_its_tokens_and_entities(data):
     for read, name, n_tokens in (
         (read_conllu, "en_ewt/en_ewt-ud-dev.conllu", 25147),
-        (read_conll, "en_ner_wnut17/wnut17train.conll", 62730),
+        (read_columns, "en_ner_wnut17/wnut17train.conll", 62730),
     ):
         assert sum(len(example["tokens"]) for example in read(data(name))) == n_tokens
-    examples = read_conll(data(WIKIGOLD))
+    examples = read_columns(data(WIKIGOLD))
     assert sum(len(entities(example["tags"])) for example in examples) == 3558
 
 
 def test_the_emotions_have_the_names_of_their_file(data):
-    names = read_label_names(data("en_goemotions/labels.txt"))
-    path = data("en_goemotions/dev.tsv")
-    examples = read_goemotions(path, names)
-    assert {label for example in examples for label in example["labels"]} == set(names)
+    examples = convert.goemotions(data("en_goemotions/dev.tsv"))
+    labels = {label for example in examples for label in example["labels"]}
+    assert labels == set(data("en_goemotions/labels.txt").read_text().split())

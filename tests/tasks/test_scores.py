@@ -1,17 +1,18 @@
-"""The text classifier's losses and scores, worked out by hand."""
+"""Scores against numbers worked out by hand and those of the official scripts."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from elmo_keras.tasks import scores
 from elmo_keras.tasks.classifier import Maxout, TextClassifier
-from elmo_keras.tasks.classify.task import Classification
+from elmo_keras.tasks.scores import exact_match, f1, squad_scores, squad_statistics
+from elmo_keras.tasks.task import Classification
 from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.task_models import (
     built,
     scores_of,
-    task_of,
     token_vectors,
 )
 
@@ -63,7 +64,150 @@ def test_maxout_takes_the_maximum_of_its_maps():
     ],
 )
 def test_f1_of_several_labels_by_hand(expected, predicted, labels, macro, micro):
-    model = SimpleNamespace(labels=labels, multi_label=True, decide=lambda _: predicted)
+    model = SimpleNamespace(labels=labels, multi_label=True)
     examples = [{"labels": row} for row in expected]
-    scores = scores_of(task_of(Classification), model, examples, [[0]])
-    assert scores == {"macro F1": macro, "micro F1": micro}
+    found = scores_of(Classification(), model, examples, predicted)
+    assert found == {"macro F1": macro, "micro F1": micro}
+
+
+EN, KO = "squad", "korquad"
+
+
+@pytest.mark.parametrize(
+    "metric, prediction, gold, f1_by_hand, exact_by_hand",
+    [
+        (EN, "The Eiffel Tower!", "eiffel  tower", 1, 1),
+        (EN, "a tower in Paris", "the Eiffel tower", 2 * (1 / 3 * 1 / 2) / (5 / 6), 0),
+        (EN, "a b c", "x", 0, 0),  # "a" is an article
+        (EN, "b b c", "b b b", 2 / 3, 0),
+        (EN, "", "the", 1, 1),
+        (EN, "", "tower", 0, 0),
+        (EN, "state-of-the-art", "stateoftheart", 1, 1),  # punctuation goes first
+        (EN, "theatre", "atre", 0, 0),
+        (EN, "3.5", "35", 1, 1),
+        (EN, "“Paris”", "Paris", 0, 0),  # only ASCII punctuation goes
+        # In Korean, characters count, and there are no articles: both have "the".
+        (KO, "서울에서", "서울", 2 / 3, 0),  # 2 of 4 and 2 of 2 characters
+        (KO, "《광장》", "광장", 1, 1),
+        (KO, "the 'Cave'", "The Cave", 1, 1),
+        (KO, "a house", "house", 10 / 11, 0),
+        (KO, "1990년 5월", "1990년5월", 1, 0),  # a space counts in the exact match
+        (KO, "3.5", "35", 1, 1),
+        (KO, "부산", "서울", 0, 0),
+        (KO, "", "서울", 0, 0),
+    ],
+)
+def test_scores_of_one_answer_by_hand(
+    metric, prediction, gold, f1_by_hand, exact_by_hand
+):
+    assert f1(prediction, gold, metric) == pytest.approx(f1_by_hand)
+    assert exact_match(prediction, gold, metric) == exact_by_hand
+    if gold != "the":  # which counts as no answer
+        means = squad_scores(squad_statistics([prediction], [["x" * 99, gold]], metric))
+        expected = {"F1": f1_by_hand, "exact match": exact_by_hand}
+        assert means == pytest.approx(expected)
+
+
+def test_the_best_of_several_answers_counts_and_no_answer_can_be_right():
+    answers = [["Paris", "the city of Paris"], ["x"], [], [], ["the"]]
+    found = squad_scores(squad_statistics(["city Paris", "", "", "Rome", ""], answers))
+    of_two = 2 * (2 / 2 * 2 / 3) / (1 + 2 / 3)  # "city of Paris"
+    assert found == pytest.approx(
+        {
+            "F1": (of_two + 0 + 1 + 0 + 1) / 5,
+            "exact match": 2 / 5,
+            "no answer": 2 / 3,
+            "F1 of answerable": of_two / 2,
+            "exact match of answerable": 0,
+        }
+    )
+    assert list(found)[0] == "F1"
+
+
+def score(metric, keys, responses):
+    return scores.metric_scores(scores.coreference_statistics(keys, responses))[metric]
+
+
+def coreference_scores(keys, responses):
+    return scores.coreference_scores(scores.coreference_statistics(keys, responses))
+
+
+# The worked example of Pradhan et al. 2014.
+PRADHAN_KEY = ["abc", "defg"]
+PRADHAN_RESPONSE = ["ab", "cd", "fghi"]
+PRADHAN = {
+    "MUC": ((1 + 1) / (2 + 3), (1 + 0 + 1) / (1 + 1 + 3)),
+    "B³": ((4 / 3 + 1 / 3 + 1 / 4 + 4 / 4) / 7, (4 / 2 + 1 / 2 + 1 / 2 + 4 / 4) / 8),
+    "CEAF φ3": ((2 + 2) / 7, (2 + 2) / 8),
+    "CEAF φ4": ((4 / 5 + 4 / 8) / 2, (4 / 5 + 4 / 8) / 3),
+}
+
+# Figure 1 of Luo 2005: one key, four responses; F1 in percent.
+LUO_KEY = ["12345", "67", "89ABC"]
+LUO = {
+    "a": (["12345", "6789ABC"], 94.7, 86.5, 83.3, 73.3),
+    "b": (["1234589ABC", "67"], 94.7, 73.7, 58.3, 66.7),
+    "c": (["123456789ABC"], 90.0, 54.5, 41.7, 29.4),
+    "d": (list("123456789ABC"), 0.0, 40.0, 25.0, 17.8),
+}
+
+
+@pytest.mark.parametrize("name", PRADHAN)
+def test_the_worked_example_of_pradhan(name):
+    recall, precision = PRADHAN[name]
+    actual = score(name, [PRADHAN_KEY], [PRADHAN_RESPONSE])
+    f1 = 2 * precision * recall / (precision + recall)
+    assert actual == pytest.approx((precision, recall, f1))
+
+
+@pytest.mark.parametrize("response", LUO)
+def test_the_examples_of_luo(response):
+    clusters, *expected = LUO[response]
+    found = coreference_scores([LUO_KEY], [clusters])
+    names = "MUC", "B³", "CEAF φ3", "CEAF φ4"
+    assert [round(100 * found[name], 1) for name in names] == expected
+    average = (found["MUC"] + found["B³"] + found["CEAF φ4"]) / 3
+    assert found["CoNLL F1"] == pytest.approx(average)
+
+
+def test_mentions_that_only_one_side_has_count_against_it():
+    key, response = [[(0, 0), (1, 2)]], [[(0, 0), (1, 1)], [(5, 5), (6, 6)]]
+    assert score("MUC", [key], [response]) == (0, 0, 0)
+    b_cubed = score("B³", [key], [response])
+    assert b_cubed[:2] == pytest.approx((1 / 2 / 4, 1 / 2 / 2))
+    assert score("CEAF φ4", [key], [response])[:2] == (1 / 4, 1 / 2)
+
+
+def test_single_mentions_count_as_in_the_reference_scorer():
+    """They have no links for MUC; B³ and CEAF count them as any entity."""
+    key, response = [["ab", "c", "d"]], [["ab", "c", "e"]]
+    assert score("MUC", key, response) == (1, 1, 1)
+    assert score("B³", key, response)[:2] == (3 / 4, 3 / 4)
+    assert score("CEAF φ4", key, response)[:2] == (2 / 3, 2 / 3)
+    assert score("CEAF φ3", key, response)[:2] == (3 / 4, 3 / 4)
+    left_out = score("B³", key, [["ab"]])
+    assert left_out[:2] == (1, 2 / 4)
+
+
+@pytest.mark.parametrize("metric", scores.METRICS)
+def test_documents_are_summed_not_averaged(metric):
+    keys = [[*PRADHAN_KEY], [["x", "y"]], []]
+    responses = [[*PRADHAN_RESPONSE], [], [["z", "w"]]]
+    merged = [tuple(c) for c in PRADHAN_KEY] + [("x", "y")]
+    together = [tuple(c) for c in PRADHAN_RESPONSE] + [("z", "w")]
+    assert score(metric, keys, responses) == pytest.approx(
+        score(metric, [merged], [together])
+    )
+
+
+def test_the_same_clusters_in_any_order_score_1_and_no_clusters_score_0():
+    same = ["cab", "gfed"]
+    assert set(coreference_scores([PRADHAN_KEY], [same]).values()) == {1}
+    assert set(coreference_scores([PRADHAN_KEY], [[]]).values()) == {0}
+    assert set(coreference_scores([[]], [[]]).values()) == {0}
+
+
+def test_a_better_pairing_than_the_greedy_one_is_found():
+    key, response = ["abcde", "fgh"], ["abcfgh", "de"]
+    # Greedy: abcde with abcfgh (3 common), fgh with de (0); best: 2 + 3.
+    assert score("CEAF φ3", [key], [response])[1] == 5 / 8

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.tasks.data import read_roles
 from elmo_keras.tasks.entities import (
     arguments,
     count_spans,
@@ -15,14 +16,12 @@ from elmo_keras.tasks.entities import (
     tag_spans,
     to_bio,
 )
-from elmo_keras.tasks.tag.tagged_text import read_roles
-from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.tasks.tagger import Tagger
+from elmo_keras.tasks.task import Tagging
 from tests.support.task_models import (
     built,
     check_loaded,
     scores_of,
-    task_of,
     text_inputs,
     token_vectors,
 )
@@ -183,12 +182,12 @@ def test_the_task_scores_roles_without_their_predicate_and_learns_it():
     tagger = Tagger(
         token_vectors(), tags=["B-A0", "B-V", "O"], units=2, predicate_dim=3
     )
-    task = task_of(Tagging)
+    task = Tagging()
     assert task.targets(examples, tagger)[0].tolist() == [0, 1, 2]
-    scores = scores_of(task, tagger, examples, [[2, 1, 2]])
+    scores = scores_of(task, tagger, examples, [["O", "B-V", "O"]])
     assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
     entities = Tagger(token_vectors(), tags=["B-A0", "B-V", "O"], units=2)
-    assert scores_of(task, entities, examples, [[2, 1, 2]])["recall"] == 1 / 2
+    assert scores_of(task, entities, examples, [["O", "B-V", "O"]])["recall"] == 1 / 2
 
 
 def test_the_predicates_of_real_roles_are_a_third_of_their_spans(data):

@@ -1,8 +1,99 @@
-"""Scores of coreference: MUC, B³, CEAF, and the average of CoNLL-2012."""
+"""Scores of labels, of answers as SQuAD's scripts count, and of coreference as CoNLL-2012's.
 
+`…_statistics` has counts for each example, of which `…_scores` takes sums or means.
+"""
+
+import collections
+import re
+import string
 from collections.abc import Hashable, Sequence
 
 import numpy as np
+
+
+def label_scores(statistics: np.ndarray) -> dict[str, float]:
+    """Accuracy of `(examples, 1)`, whether each is right; or F1 by label and over all.
+
+    For several labels the columns are whether each label is right, is expected, and is
+    predicted: `(examples, 3 · labels)`. F1 = 2 · right / (expected + predicted).
+    """
+    if statistics.shape[1] == 1:
+        return {"accuracy": float(statistics.mean())}
+    right, expected, predicted = np.split(statistics.sum(axis=0), 3)
+    total = expected + predicted
+    macro = 2 * right / np.maximum(total, 1)
+    micro = 2 * right.sum() / max(1, total.sum())
+    return {"macro F1": float(macro.mean()), "micro F1": float(micro)}
+
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_KOREAN_SIGNS = str.maketrans(dict.fromkeys("'\"‘’()<>〈〉《》", " "))
+
+
+def normalize(answer: str, metric: str = "squad") -> str:
+    """An answer as it is compared: in lower case, without ASCII punctuation and extra spaces.
+
+    For SQuAD, articles go as well; for KorQuAD, quotes and brackets become spaces.
+    """
+    if metric == "korquad":
+        answer = answer.translate(_KOREAN_SIGNS)
+    text = answer.lower().translate(_PUNCTUATION)
+    if metric == "squad":
+        text = _ARTICLES.sub(" ", text)
+    return " ".join(text.split())
+
+
+def exact_match(prediction: str, gold: str, metric: str = "squad") -> float:
+    return float(normalize(prediction, metric) == normalize(gold, metric))
+
+
+def f1(prediction: str, gold: str, metric: str = "squad") -> float:
+    """F1 of the words (squad) or characters that both have; if one has none, equality."""
+    predicted, wanted = (normalize(text, metric).split() for text in (prediction, gold))
+    if metric == "korquad":
+        predicted, wanted = list("".join(predicted)), list("".join(wanted))
+    if not predicted or not wanted:
+        return float(predicted == wanted)
+    common = collections.Counter(predicted) & collections.Counter(wanted)
+    return 2 * common.total() / (len(predicted) + len(wanted))
+
+
+def squad_statistics(
+    predictions: Sequence[str], answers: Sequence[Sequence[str]], metric: str = "squad"
+) -> np.ndarray:
+    """Of each question: F1, exact match, and whether it has an answer: (questions, 3).
+
+    The best match among several right answers counts. Answers without any words are
+    ignored; if none remain, no answer (`""`) is right.
+    """
+    rows = []
+    for prediction, texts in zip(predictions, answers, strict=True):
+        right = [text for text in texts if normalize(text, metric)]
+        best = [
+            max(score(prediction, text, metric) for text in right or [""])
+            for score in (f1, exact_match)
+        ]
+        rows.append([*best, bool(right)])
+    return np.array(rows, float)
+
+
+def squad_scores(statistics: np.ndarray) -> dict[str, float]:
+    """Scores from 0 to 1 as in SQuAD 1.1, 2.0 and KorQuAD 1.0, over all questions and by type."""
+    scores = _means(statistics)
+    is_answerable = statistics[:, 2] > 0
+    if not is_answerable.all():
+        scores["no answer"] = _means(statistics[~is_answerable])["F1"]
+        if is_answerable.any():
+            means = _means(statistics[is_answerable])
+            scores |= {f"{name} of answerable": mean for name, mean in means.items()}
+    return scores
+
+
+def _means(statistics) -> dict[str, float]:
+    f1, exact, _ = statistics.mean(axis=0).tolist()
+    return {"F1": f1, "exact match": exact}
+
 
 Clusters = Sequence[Sequence[Hashable]]
 

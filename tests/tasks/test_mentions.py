@@ -1,37 +1,18 @@
-"""Documents as windows and inputs; spans and antecedents against the equations."""
+"""Documents as inputs; spans and antecedents against the equations."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference import document_inputs
-from elmo_keras.tasks.coreference_task import Coreference
-from elmo_keras.tasks.documents import windows
+from elmo_keras.tasks.coreference import CoreferenceModel, document_inputs
 from elmo_keras.tasks.mentions import (
     DISTANCES,
     AntecedentScores,
     SpanVectors,
 )
+from elmo_keras.tasks.task import Coreference
 from tests.support.models import randomize
-from tests.support.task_models import SENTENCES, SPEAKERS, task_of
-
-
-def test_windows_hold_the_clusters_within_them():
-    document = {
-        "name": "d",
-        "sentences": SENTENCES,
-        "speakers": SPEAKERS,
-        "clusters": [[(0, 0), (4, 4), (7, 7)], [(2, 2), (5, 5)], [(5, 6), (7, 7)]],
-    }
-    first, second = windows(document, 2)
-    assert first["sentences"] == SENTENCES[:2] and second["sentences"] == SENTENCES[2:]
-    assert second["speakers"] == SPEAKERS[2:] and second["name"] == "d"
-    assert first["clusters"] == [[(0, 0), (4, 4)]]
-    assert second["clusters"] == [[(0, 1), (2, 2)]]
-    assert windows(document, 3) == [document]
-    kept, last = windows(document, 2, singletons=True)
-    assert kept["clusters"] == [[(0, 0), (4, 4)], [(2, 2)]]
-    assert last["clusters"] == [[(2, 2)], [(0, 0)], [(0, 1), (2, 2)]]
+from tests.support.task_models import SENTENCES, SPEAKERS, token_vectors
 
 
 def test_inputs_without_tokens_or_speakers_are_refused():
@@ -44,13 +25,13 @@ def test_inputs_without_tokens_or_speakers_are_refused():
 
 def test_a_batch_is_a_document_with_the_cached_layers_of_its_sentences():
     document = {"sentences": SENTENCES, "speakers": SPEAKERS}
-    task = task_of(Coreference, batch_size=2)
-    assert task.texts([document] * 2) == 2 * SENTENCES
+    model = CoreferenceModel(token_vectors(), units=2)
+    assert Coreference().texts([document] * 2) == 2 * SENTENCES
 
     def lengths(sentences):
         return np.float32([[len(sentence)] for sentence in sentences])
 
-    batches = task.batches([document] * 3, cache=lengths)
+    batches = model.batches([document] * 3, cache=lengths)
     assert [len(rows) for rows in batches.by_length()] == [1, 1, 1]
     inputs = batches.inputs([0])
     assert inputs["sentences"].shape == inputs["speakers"].shape == (3, 4)

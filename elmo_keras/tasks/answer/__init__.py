@@ -1,1 +1,0 @@
-"""Question answering with spans of a paragraph."""

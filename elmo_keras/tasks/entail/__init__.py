@@ -1,1 +1,0 @@
-"""Entailment between two sentences."""

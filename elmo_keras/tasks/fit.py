@@ -1,0 +1,399 @@
+"""Trains a model of a task on files, scores it and saves it; a finished run is kept."""
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras.callbacks import LambdaCallback
+
+from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.layer_cache import LayerCache
+from elmo_keras.files import check_same_run, replacing, whole_file
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.progress import Progress
+from elmo_keras.tasks.batches import Batches, predictions
+from elmo_keras.tasks.data import WordVectorFile, hold_out, read_lower_case_vectors
+from elmo_keras.tasks.task import UNRECORDED, Settings, Task
+from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
+from elmo_keras.util.command import CommandFailed
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
+
+RESULTS, MODEL = "results.json", "model.keras"
+WORD_DIM = 100  # of random vectors
+
+
+class Data(NamedTuple):
+    train: list[dict]
+    dev: list[dict]
+    test: list[dict]
+
+
+def train(
+    task: Task,
+    settings: Settings,
+    *,
+    caches: dict[Any, LayerCache] | None = None,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Trains a model, and writes it and its scores to a folder; a finished run is read.
+
+    Args:
+        task: reads the files, and makes and scores the model.
+        settings: files, folder and numbers.
+        caches: keeps the layers of a frozen language model for further runs on the same
+            files; pass the same dict to each.
+        progress: whether to print a line for each epoch, and show bars on standard error.
+
+    Returns:
+        The content of results.json: the scores `dev` and `test`, `best_epoch`, `epochs`,
+        their `losses`, `seconds`, `seconds_per_epoch`, `examples`, the learned `mixes` and
+        the `settings`. model.keras is the model after its best epoch; it is there as soon
+        as this epoch is over.
+
+    Raises:
+        ValueError, OSError: a setting, a file or the language model can't be used, or the
+            folder holds another run; nothing was written.
+        CommandFailed, FloatingPointError: training or writing failed.
+    """
+    settings = _checked(settings, task.defaults)
+    before = _read_results(settings)
+    run = _Run(task, settings, progress)
+    if before is not None:
+        source = settings.output / RESULTS
+        check_same_run(run.recorded, before["settings"], source, "Name another folder.")
+        return before
+    try:
+        return run.train({} if caches is None else caches)
+    except OSError as error:
+        raise CommandFailed(error) from error
+
+
+def _checked(settings, defaults) -> Settings:
+    """Settings with the defaults of a task, if they fit each other."""
+    if settings.freeze_word_vectors and settings.word_vectors is None:
+        raise ValueError("`freeze_word_vectors` needs `word_vectors`.")
+    is_cached = not (settings.no_cache or settings.fine_tune)
+    if settings.arithmetic not in (None, "float32") and not is_cached:
+        raise ValueError(
+            "`arithmetic` is for layers that are computed once. Leave out `fine_tune` "
+            "and `no_cache`."
+        )
+    unset = {n: x for n, x in defaults.items() if getattr(settings, n) is None}
+    return dataclasses.replace(settings, **unset)
+
+
+def _read_results(settings):
+    """The results of a finished run, or None; refuses a folder that can't be written."""
+    check_folder(settings.output)
+    files = [settings.output / name for name in (RESULTS, MODEL)]
+    inputs = settings.train, settings.dev, settings.test, settings.word_vectors
+    parts = parts_of_model(settings.model) if settings.model else ()
+    check_apart(files, [*filter(None, inputs), *parts])
+    if settings.output.exists():
+        for file in files:
+            check_file(file)
+    path, *_ = files
+    if not path.exists():
+        return None
+    try:
+        results = json.loads(whole_file(path, 2**28))
+        if {"dev", "test", "settings"} <= results.keys():
+            return results
+    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError):
+        pass
+    raise ValueError(f"{path} should hold the results of a task. Remove it.")
+
+
+def read_data(task: Task, settings: Settings) -> Data:
+    train = task.read(settings.train, training=True)
+    dev, test = (
+        task.read(path) if path else [] for path in (settings.dev, settings.test)
+    )
+    n_examples = len(train)
+    if settings.dev is None:
+        train, dev = hold_out(train, settings.dev_share)
+    train = train[: settings.limit]
+    if not train or not dev:
+        raise ValueError(
+            f"{settings.train} holds {n_examples} examples: too few to train on some "
+            "and hold out others."
+        )
+    return Data(train, dev, test)
+
+
+class _Run:
+    def __init__(self, task, settings, progress):
+        self.task, self.settings, self.progress = task, settings, progress
+        self.data = read_data(task, settings)
+        self.texts = [text for part in self.data for text in task.texts(part)]
+        self.words, self.vectors = _start_vectors(settings, self.texts)
+        self.elmo = _elmo_layer(settings)  # fails before training if it can't be used
+        content = json.dumps(self.data, ensure_ascii=False).encode()
+        self.fingerprint = _fingerprint(content)
+        values = dataclasses.asdict(task) | dataclasses.asdict(settings)
+        vectors = "\n".join(self.words).encode() + self.vectors.tobytes()
+        values |= {
+            "task": task.name,
+            "word_dim": self.vectors.shape[1],
+            "word_vectors": _fingerprint(vectors) if self.words else None,
+            "data": self.fingerprint,
+            "weights": model_digest(self.elmo) if self.elmo else None,
+        }
+        self.recorded = {
+            name: value if isinstance(value, int | float | None) else str(value)
+            for name, value in values.items()
+            if name not in UNRECORDED
+        }
+
+    def say(self, text):
+        if self.progress:
+            print(text, flush=True)
+
+    def train(self, caches):
+        task, settings, seed = self.task, self.settings, self.settings.seed
+        if self.words:
+            n_words = len({token.lower() for text in self.texts for token in text})
+            self.say(f"{len(self.words):,} of {n_words:,} words have a vector")
+        start = time.perf_counter()
+        keras.backend.clear_session()
+        keras.utils.set_random_seed(seed)
+        train, dev, test = self.data
+        train = _random_share(train, settings.share, seed)
+        cache = self._cache(caches)
+        model = self._model(train)
+        batches = model.batches(
+            train,
+            labels=task.targets(train, model),
+            cache=cache,
+            batch_size=settings.batch_size,
+        )
+        _compile(model, batches, settings)
+
+        def dev_scores():
+            task.calibrate(model, dev, model.batches(dev, cache=cache))
+            return task.scores(evaluate(task, model, dev, cache))
+
+        def save():
+            settings.output.mkdir(parents=True, exist_ok=True)
+            with replacing(settings.output / MODEL) as temporary:
+                model.save(temporary)
+
+        training = fit_until_best(
+            model,
+            batches,
+            dev_scores,
+            epochs=settings.epochs,
+            patience=settings.patience,
+            seed=seed,
+            save=save,
+            progress=self.progress,
+        )
+        scores = task.scores(evaluate(task, model, test, cache)) if test else {}
+        results = {
+            **training._asdict(),
+            "test": scores,
+            "examples": len(train),
+            "seconds": round(time.perf_counter() - start, 2),
+            "cached": cache is not None,
+            "mixes": {
+                place: {
+                    "weights": [round(float(w), 6) for w in mix.layer_weights()],
+                    "gamma": round(float(mix.gamma), 6),
+                }
+                for place, mix in model.token_vectors.mixes.items()
+            },
+            "settings": self.recorded,
+        }
+        # The model comes before its results, so that it exists where these are.
+        with replacing(settings.output / RESULTS) as temporary:
+            text = json.dumps(results, indent=1, ensure_ascii=False)
+            temporary.write_text(f"{text}\n", encoding="utf-8")
+        return results
+
+    def _model(self, train):
+        settings = self.settings
+        frequent = frequent_words(self.task.texts(train), settings.min_count)
+        dim = self.vectors.shape[1]
+        vectors = TokenVectors(
+            dict.fromkeys([*frequent, *self.words]) if dim else {},
+            dim,
+            settings.character_dim,
+            elmo=self.elmo,
+            elmo_at=settings.elmo_at,
+            dropout=settings.dropout,
+            trainable_words=not settings.freeze_word_vectors,
+        )
+        vectors.assign_word_vectors(self.words, self.vectors)
+        return self.task.make_model(
+            vectors, train, units=settings.units, dropout=settings.layer_dropout
+        )
+
+    def _cache(self, caches):
+        """The layers of all texts; None if the language model runs in every epoch."""
+        settings = self.settings
+        if settings.no_cache or settings.fine_tune or settings.model is None:
+            return None
+        key = settings.model, settings.arithmetic, self.fingerprint
+        if key not in caches:
+            caches.clear()  # a file of gigabytes each
+            start = time.perf_counter()
+            embedder = Embedder(
+                settings.model, layers="all", arithmetic=settings.arithmetic
+            )
+            caches[key] = LayerCache(embedder, self.texts, progress=self.progress)
+            seconds = time.perf_counter() - start
+            rms = ", ".join(f"{value:.2f}" for value in caches[key].rms)
+            self.say(f"  the biLM's layers, computed once: {seconds:.1f} s")
+            self.say(f"  their root mean squares, from layer 0 on: {rms}")
+        return caches[key]
+
+
+def _elmo_layer(settings):
+    if settings.model is None:
+        return None
+    return Elmo.from_pretrained(
+        settings.model,
+        num_representations=2 if settings.elmo_at == "both" else 1,
+        layers=settings.layers,
+        gamma=settings.gamma,
+        l2=settings.l2 if settings.layers == "mix" else 0.0,
+        layer_norm=settings.layer_norm,
+        dropout=settings.elmo_dropout,
+        trainable_bilm=settings.fine_tune,
+    )
+
+
+def _start_vectors(settings, texts) -> WordVectorFile:
+    """The vectors of words in the file of `word_vectors`."""
+    path = settings.word_vectors
+    if path is None:
+        dim = WORD_DIM if settings.word_dim is None else settings.word_dim
+        return WordVectorFile((), np.empty((0, dim)))
+    file = read_lower_case_vectors(path, texts)
+    dim = file.vectors.shape[1]
+    if settings.word_dim not in (None, dim):
+        raise ValueError(
+            f"The vectors of {path} have {dim} dimensions, but `word_dim` is "
+            f"{settings.word_dim}. Leave `word_dim` out."
+        )
+    if not file.words:
+        raise ValueError(
+            f"{path} has none of the words of the examples. Give vectors of words in "
+            "the language of the examples."
+        )
+    return file
+
+
+def _random_share(examples, share, seed):
+    n = max(1, round(share * len(examples)))
+    rows = np.random.default_rng(seed).permutation(len(examples))[:n]
+    return [examples[i] for i in sorted(rows)]
+
+
+def _fingerprint(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _compile(model, batches, settings):
+    """Compiles a model for Adam, and makes all variables, so that a step is traced once."""
+    rate = settings.learning_rate
+    if settings.schedule == "cosine":
+        n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
+        rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
+    model.compile(
+        keras.optimizers.Adam(rate, global_clipnorm=5.0),  # pyright: ignore[reportArgumentType]
+        jit_compile=False,  # XLA has no strings
+    )
+    model(batches.inputs([0]))
+    model.optimizer.build(model.trainable_variables)
+
+
+def evaluate(
+    task: Task, model: Any, examples: list[dict], cache: LayerCache | None = None
+) -> np.ndarray:
+    """The statistics `(examples, n)` of a model's predictions, which `task.scores` takes.
+
+    `cache` holds the language model's layers of the examples; without it, the model
+    computes them.
+    """
+    batches = model.batches(examples, cache=cache)
+    outputs = predictions(model.predict_on_batch, batches)
+    results = [model.result(*pair) for pair in zip(examples, outputs)]
+    return task.statistics(model, examples, results)
+
+
+class Training(NamedTuple):
+    """How a model was trained."""
+
+    dev: dict[str, float]  # the scores of the best epoch
+    best_epoch: int  # counted from 1
+    epochs: int
+    losses: list[float]  # the mean loss of each epoch
+    seconds_per_epoch: float  # the median, without the first one, which is traced
+
+
+# Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
+# for which `fit` has no place, and with equal scores the lower loss decides.
+def fit_until_best(
+    model: keras.Model,
+    batches: Batches,
+    score: Callable[[], dict[str, float]],
+    *,
+    epochs: int,
+    patience: int,
+    seed: int = 0,
+    save: Callable[[], None] = lambda: None,
+    progress: bool = False,
+) -> Training:
+    """Trains a compiled model and leaves it with the weights of its best epoch.
+
+    The first score decides, and higher is better; if it is equal, as F1 can be 0 in the
+    first epochs, the lower training loss. Training stops after `patience` epochs without a
+    better one; the order of the examples depends on `seed`. `save` is called after each
+    epoch that is better than those before.
+    """
+    best, best_key, best_epoch, weights = {}, None, 0, []
+    losses, seconds = [], []
+    for epoch in range(1, epochs + 1):
+        dataset = batches.shuffled(seed, epoch)
+        start = time.perf_counter()
+        with Progress(
+            total=int(dataset.cardinality()),
+            desc=f"  epoch {epoch:3}",
+            unit=" steps",
+            leave=False,
+            disable=not progress,
+        ) as bar:
+            count = LambdaCallback(on_train_batch_end=lambda batch, logs: bar.update(1))
+            history = model.fit(
+                dataset,
+                shuffle=False,
+                verbose=0,  # pyright: ignore[reportArgumentType]
+                callbacks=[count],
+            )
+        seconds.append(time.perf_counter() - start)
+        losses.append(float(history.history["loss"][0]))
+        if not np.isfinite(losses[-1]):
+            raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
+        scores = {name: float(value) for name, value in score().items()}
+        if progress:
+            dev = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
+            line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {dev}"
+            print(f"{line}  {seconds[-1]:.1f} s", flush=True)
+        key = next(iter(scores.values())), -losses[-1]
+        if best_key is None or key > best_key:
+            best, best_key, best_epoch = scores, key, epoch
+            weights = [np.copy(w) for w in model.trainable_variables]
+            save()
+        if epoch - best_epoch >= patience:
+            break
+    for variable, value in zip(model.trainable_variables, weights):
+        variable.assign(value)
+    median = round(float(np.median(seconds[1:] or seconds)), 3)
+    return Training(best, best_epoch, epoch, losses, median)

@@ -1,1 +1,0 @@
-"""Lines, tables, JSON and words, for the readers of several tasks."""

@@ -1,1 +1,0 @@
-"""Tagging: parts of speech, named entities, semantic roles."""

@@ -1,0 +1,277 @@
+"""Makes the heads of the package again: `python examples/make_heads.py DATA OUT [NAME …]`.
+
+DATA is the folder of the corpora; OUT/NAME becomes the head and its card, OUT/work holds
+what was trained. Finished heads are not trained again, so the same command resumes.
+"""
+
+import collections
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+
+from elmo_keras.pipelines.head_files import save_head
+from elmo_keras.tasks import (
+    Answering,
+    Classification,
+    Coreference,
+    Settings,
+    Tagging,
+    hold_out,
+    read_columns,
+    read_data,
+    train,
+)
+from elmo_keras.tasks.entities import entities
+
+CARD = "model_card.md"
+# Types of other sets → those of `en-ner`; others are no entities.
+ENTITIES = {
+    "person": "PER",
+    "location": "LOC",
+    "corporation": "ORG",
+    "group": "ORG",
+} | {name: name for name in ("PER", "LOC", "ORG")}
+WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
+UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
+LABELS, CONFUSIONS = 20, 8  # of a card, at most
+NOTHING = "none"  # where there is no span
+SETTINGS: dict[str, Any] = {
+    "arithmetic": "int8",
+    "layer_norm": True,
+    "elmo_dropout": 0.3,
+    "word_dim": 0,
+    "character_dim": 0,
+    "schedule": "cosine",
+    "epochs": 8,
+    "patience": 99,
+}
+TAGGER: dict[str, Any] = {"word_dim": 50, "units": 160, "epochs": 12}
+
+
+class Recipe(NamedTuple):
+    """How a head is trained, and what its card says of its text."""
+
+    task: Any
+    settings: dict[str, Any]
+    text: str  # data sets and their licences, and what was held out
+    predicates: dict[str, Any] | None = None  # settings of the head that finds them
+    label_names: dict[str, str] | None = None
+    licence: str = "CC BY-SA 4.0"
+
+
+def recipes(data: Path, work: Path) -> dict[str, Recipe]:
+    """The recipe of each name; paths of the data that are missing fail when they are read."""
+
+    def files(stem, train="-train.conllu", dev="-dev.conllu"):
+        return {"train": Path(f"{stem}{train}"), "dev": Path(f"{stem}{dev}")}
+
+    roles = files(data / "en_srl_ewt", "/train.conll.gz", "/dev.conll")
+    no_words = {"word_dim": 0}  # better on text of other kinds
+    return {
+        "en-pos": Recipe(
+            Tagging(kind="pos"),
+            TAGGER | files(data / "en_ewt/en_ewt-ud"),
+            "UD English-EWT (CC BY-SA 4.0)",
+        ),
+        "en-ner": Recipe(
+            Tagging(kind="ner"),
+            TAGGER
+            | files(work / "en-ner", ".train.conll", ".dev.conll")
+            | no_words
+            | {"elmo_dropout": 0.5},
+            "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) "
+            "and Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth "
+            "of Wikigold and of Universal NER, WNUT-17's dev, the tweets `h`",
+        ),
+        "en-srl": Recipe(
+            Tagging(kind="srl"),
+            TAGGER | roles | no_words | {"epochs": 8, "units": 250},
+            "PropBank's roles over UD English-EWT (both CC BY-SA 4.0)",
+            predicates=TAGGER | roles | no_words | {"units": 100},
+        ),
+        "en-coref": Recipe(
+            Coreference(no_singletons=True),
+            {
+                "train": work / "en-coref.train.conll.gz",
+                "dev": data / "en_coref_litbank/dev.conll",
+                "word_dim": 50,
+                "character_dim": 64,
+                "epochs": 15,
+            },
+            "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
+            "BY-SA); held out: LitBank's dev",
+        ),
+        "en-qa": Recipe(
+            Answering(),
+            files(data / "en_qa", "/train.json", "/dev.json"),
+            "SQuAD 1.1 (CC BY-SA 4.0), SQuADShifts (CC BY 4.0), TyDi QA (Apache-2.0), "
+            "over Wikipedia",
+        ),
+        "ko-pos": Recipe(
+            Tagging(kind="pos"),
+            TAGGER | files(data / "ko_ud_gsd/ko_gsd-ud"),
+            "UD Korean-GSD (CC BY-SA 4.0)",
+        ),
+        "ko-ner": Recipe(
+            Tagging(kind="ner"),
+            TAGGER | {"train": work / "ko-ner.train.conll", "word_dim": 35},
+            "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of "
+            "them held out (CC BY-SA 4.0)",
+        ),
+        "ko-sentiment": Recipe(
+            Classification(),
+            files(work / "ko-sentiment", ".train.jsonl", ".valid.jsonl")
+            | {"word_dim": 25, "min_count": 6, "epochs": 4, "units": 100},
+            "Naver movie reviews (CC0)",
+            label_names={"0": "negative", "1": "positive"},
+            licence="CC0 1.0 for the head; the language model has its own",
+        ),
+    }
+
+
+def prepare(name: str, data: Path, work: Path) -> None:
+    """Writes the files of a recipe that are not read as they are published."""
+    if name == "en-ner":
+        join_entities(data, work)
+    elif name == "en-coref":
+        names = "en_coref_litbank", "en_coref_gum"
+        parts = [(data / name / "train.conll.gz").read_bytes() for name in names]
+        (work / "en-coref.train.conll.gz").write_bytes(b"".join(parts))
+    elif name == "ko-ner":
+        source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
+        convert("klue-ner", source, work / "ko-ner.train.conll")
+    elif name == "ko-sentiment":
+        for part in ("train", "valid"):
+            source = data / f"ko_nsmc/ratings_{part}.txt"
+            convert("nsmc", source, work / f"ko-sentiment.{part}.jsonl")
+
+
+def convert(*arguments: object) -> None:
+    program = Path(__file__).with_name("convert.py")
+    subprocess.run([sys.executable, program, *map(str, arguments)], check=True)
+
+
+def join_entities(data: Path, work: Path) -> None:
+    """Writes one file of entities to train on, and one that is held out."""
+    training, dev = [], []
+    for name in (WIKIGOLD, UNER):
+        part, held_out = hold_out(read_columns(data / name), 0.2)
+        training, dev = training + part, dev + held_out
+    for (
+        name
+    ) in "ner_wnut17/wnut17train ner_btc/a ner_btc/b ner_btc/e ner_btc/g".split():
+        training += read_columns(data / f"en_{name}.conll")
+    for name in "ner_wnut17/emerging.dev", "ner_btc/h":
+        dev += read_columns(data / f"en_{name}.conll")
+    for name, examples in ("train", training), ("dev", dev):
+        lines = [line for example in examples for line in column_lines(example)]
+        (work / f"en-ner.{name}.conll").write_text("".join(lines), encoding="utf-8")
+
+
+def column_lines(example: dict) -> Iterator[str]:
+    for token, tag in zip(example["tokens"], joined_types(example["tags"])):
+        yield f"{token}\t{tag}\n"
+    yield "\n"
+
+
+def joined_types(tags: Sequence[str]) -> list[str]:
+    """Tags with the types of `en-ner`; those of other types are `O`."""
+    names = [ENTITIES.get(tag[2:], ENTITIES.get(tag[2:].lower())) for tag in tags]
+    return [f"{tag[:2]}{name}" if name else "O" for tag, name in zip(tags, names)]
+
+
+def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
+    """Trains a head, and writes it with its card; `changes` are other settings."""
+    folder, scores, by_label = output / name, {}, []
+    heads = {folder: (recipe.task, recipe.settings)}
+    if recipe.predicates:
+        heads[folder / "predicates"] = Tagging(kind="predicates"), recipe.predicates
+    for head, (task, own) in heads.items():
+        run = output / "work" / "-".join(head.relative_to(output).parts)
+        options = SETTINGS | {"model": name[:2]} | own | changes
+        settings = Settings(output=run, **options)
+        scores[head.name] = train(task, settings, progress=True)["dev"]
+        file, names = run / "model.keras", recipe.label_names
+        save_head(file, options["model"], head, label_names=names, language=name[:2])
+        if isinstance(task, (Tagging, Classification)):
+            model = keras.models.load_model(file, compile=False)
+            by_label += scores_by_label(model, read_data(task, settings).dev)
+    card = [
+        f"# {name}",
+        f"A head of `{options['model']}`, {size(folder):.2f} MB in int8, for "
+        f'`elmo_keras.pipeline("{name}")`.',
+        f"**Text.** {recipe.text}. **Licence.** {recipe.licence}.",
+        "**Scores** on what was held out, which chose the epoch:",
+        "\n".join(
+            f"- {head}: "
+            + ", ".join(f"{key} {100 * value:.2f}" for key, value in values.items())
+            for head, values in scores.items()
+        ),
+        *by_label[:2],
+        f"Made by `python examples/make_heads.py DATA OUT {name}`.",
+    ]
+    (folder / CARD).write_text("\n\n".join(card) + "\n", encoding="utf-8")
+    print(f"The head is in {folder}", flush=True)
+
+
+def size(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("head.*")) / 1e6
+
+
+def scores_by_label(model: Any, examples: list[dict]) -> list[str]:
+    """F1 by label of held-out examples, and the most frequent mistakes."""
+    tokens = [example["tokens"] for example in examples]
+    if "label" in examples[0]:
+        gold = [{0: example["label"]} for example in examples]
+        found = [{0: label} for label in model.predict(tokens)]
+    else:
+        places = [e["predicate"].index(1) for e in examples if "predicate" in e]
+        fields = {"tokens": tokens} | ({"predicate": places} if places else {})
+        rows = [e["tags"] for e in examples], model.predict(fields)
+        gold, found = ([parts(tags) for tags in tags_of] for tags_of in rows)
+    pairs = collections.Counter(
+        (expected.get(key, NOTHING), predicted.get(key, NOTHING))
+        for expected, predicted in zip(gold, found)
+        for key in {*expected, *predicted}
+    )
+    n_gold = collections.Counter(label for row in gold for label in row.values())
+    n_found = collections.Counter(label for row in found for label in row.values())
+    by_label = [
+        f"{label} {200 * pairs[label, label] / (n + n_found[label]):.1f} ({n:,})"
+        for label, n in n_gold.most_common(LABELS)
+    ]
+    mistakes = [f"{a} → {b} ({n})" for (a, b), n in pairs.most_common() if a != b]
+    return [
+        f"F1 by label, with its number in the text: {', '.join(by_label)}.",
+        f"Most frequent mistakes, expected → found: {', '.join(mistakes[:CONFUSIONS])}.",
+    ]
+
+
+def parts(tags: Sequence[str]) -> dict:
+    """The spans that tags mark, or else the tokens, with their labels."""
+    spans = {(first, end): label for first, end, label in entities(tags)}
+    is_bio = all(tag == "O" or tag[1:2] == "-" for tag in tags)
+    return spans if is_bio else dict(enumerate(tags))
+
+
+def main(data: Path, output: Path, *names: str, **changes: Any) -> None:
+    """Makes heads, all if no name is given."""
+    work = output / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    known = recipes(data, work)
+    if unknown := set(names) - set(known):
+        sys.exit(f"There is no {unknown.pop()}. The heads are: {', '.join(known)}")
+    for name in names or known:
+        if not (output / name / CARD).exists():
+            prepare(name, data, work)
+            make_head(name, known[name], output, **changes)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("Usage: make_heads.py DATA OUT [NAME …]")
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

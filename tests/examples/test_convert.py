@@ -1,0 +1,128 @@
+"""Each published format becomes what the readers of the tasks take; errors name the line."""
+
+import gzip
+import json
+import re
+
+import pytest
+
+from elmo_keras.tasks import read_columns, read_pairs, read_texts
+from examples.convert import convert
+
+KLUE = """## line : a character and its tag
+## id-1|<경찰:OG>은 딸(<32:QT>)
+경|B-OG
+찰|I-OG
+은|O
+ |O
+딸|O
+(|O
+3|B-QT
+2|I-QT
+)|O
+
+## id-2|<김 씨:PS>와
+김|B-PS
+ |I-PS
+씨|I-PS
+와|O
+""".replace("|", "\t")
+SNLI = '{"sentence1": "It isn\'t.", "sentence2": "b", "gold_label": "x"}\n'
+PAIR = {"premise": "가. [나]", "hypothesis": "b", "gold_label": "x", "more": {}}
+KORNLI = "sentence1\tsentence2\tgold_label\n"
+NSMC = "id\tdocument\tlabel\n"
+# Format, file, reader of what it becomes, and the values of the examples' fields.
+CONVERTED = [
+    (
+        "fasttext",
+        "__label__4\tIt 's  2\xa01/2 .\r\n__label__2\n",
+        read_texts,
+        [(["It", "'s", "2\xa01/2", "."], "4"), ([], "2")],
+    ),
+    (
+        "trees",
+        "(3 (2 A\xa0) (4 (4 fine) (2 film\\/book)))\n(1 (2 -LRB-) (1 \\*x))\n",
+        read_texts,
+        [(["A\xa0", "fine", "film/book"], "3"), (["(", "*x"], "1")],
+    ),
+    (
+        "nsmc",
+        f'{NSMC}7\t되게 "좋소~\t1\n8\t\t0\n',
+        read_texts,
+        [(["되게", '"', "좋소", "~"], "1"), ([], "0")],
+    ),
+    (
+        "goemotions",
+        "Oh no!\t2,0\tid1\nYes\t1\tid2\n",
+        read_texts,
+        [(["Oh", "no", "!"], ["neutral", "joy"]), (["Yes"], ["anger"])],
+    ),
+    ("tabs", "2\xa01/2 b\tc's\t1\n", read_pairs, [(["2\xa01/2", "b"], ["c's"], "1")]),
+    ("kornli", f"{KORNLI}a b\tc\t1\n", read_pairs, [(["a", "b"], ["c"], "1")]),
+    # Pairs without an agreed label are left out.
+    (
+        "snli",
+        SNLI + SNLI.replace("x", "-"),
+        read_pairs,
+        [(["It", "is", "n't", "."], ["b"], "x")],
+    ),
+    (
+        "klue-nli",
+        json.dumps([PAIR]),
+        read_pairs,
+        [(["가", ".", "[", "나", "]"], ["b"], "x")],
+    ),
+    # Eojeols with punctuation split off.
+    (
+        "klue-ner",
+        KLUE,
+        read_columns,
+        [
+            (["경찰은", "딸", "(", "32", ")"], ["B-OG", "O", "O", "B-QT", "O"]),
+            (["김", "씨와"], ["B-PS", "I-PS"]),
+        ],
+    ),
+]
+MALFORMED = [
+    ("fasttext", "__label__1 a\nno label\n", ":2: one __label__.* not 'no label'"),
+    ("fasttext", "__label__1 __label__2 a\n", ":1: one __label__"),
+    ("trees", "(1 a)\n(1 (2 a)\n", ":2: a tree such as"),
+    ("trees", "(1 a) (2 b)\n", ":1: a tree such as"),
+    ("nsmc", "id\tdocument\n1\ta\n", ":2: strings document, label are expected"),
+    ("goemotions", "a\t1\n", ":1: 3 columns .*, not 2"),
+    ("goemotions", "a\t1,3\tid\n", ":1: labels from 0 to 2 .*, not '1,3'"),
+    ("tabs", "a\tb\t1\na\tb\n", ":2: 3 columns .*, not 2"),
+    ("snli", SNLI + "[]\n", ":2: an object is expected"),
+    ("snli", SNLI.replace("-", "x").replace('"b"', "1"), ":1: strings sentence1, sen"),
+    ("snli", SNLI.replace('"x"', '"-"'), " holds no examples"),
+    ("klue-nli", "{}", ":1: a list of objects"),
+    ("klue-nli", json.dumps([PAIR, {}]), ":[1]: strings premise, hypothesis, gold"),
+    ("klue-ner", KLUE.replace("\n찰", "\n찰은"), ":4: a character, a tab"),
+    ("klue-ner", KLUE.replace("I-OG", ""), ":4: .*not ''"),
+]
+
+
+@pytest.fixture
+def source(tmp_path):
+    def write(text):
+        (tmp_path / "labels.txt").write_text("joy\nanger\nneutral\n")
+        path = tmp_path / "in"
+        path.write_bytes(gzip.compress(text.encode()))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("name, text, read, values", CONVERTED)
+def test_a_converted_file_is_read(name, text, read, values, source, tmp_path):
+    convert(name, source(f"\ufeff{text}\n"), tmp_path / "out")
+    assert [tuple(e.values()) for e in read(tmp_path / "out")] == values
+
+
+@pytest.mark.parametrize("name, text, problem", MALFORMED)
+def test_a_malformed_line_is_named(name, text, problem, source, tmp_path):
+    path = source(text)
+    problem = problem.replace(":[1]", r":\[1\]")
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}{problem}"):
+        convert(name, path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

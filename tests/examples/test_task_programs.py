@@ -1,0 +1,137 @@
+"""The programs that train models of tasks, on tiny files."""
+
+import gzip
+import re
+import runpy
+import sys
+
+import numpy as np
+import pytest
+
+from elmo_keras import pipeline
+from examples import make_heads, paper
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow  # models are trained
+
+ROLES = "Ann\t-\tB-A0\tO\nsaw\tsee\tB-V\tO\nhim\t-\tB-A1\tB-A0\nleave\tleave\tO\tB-V\n"
+SMALL = "--units 2 --word-dim 2 --character-dim 2 --epochs 1".split()
+
+
+def run(monkeypatch, name, *arguments):
+    monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+    try:
+        runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+    except SystemExit as error:
+        assert not error.code
+
+
+@pytest.fixture
+def train(conllu):
+    """ "run" is a verb after "they" and a noun after "the"."""
+    rng = np.random.default_rng(0)
+    kinds = ([("they", "PRON"), ("run", "VERB")], [("the", "DET"), ("run", "NOUN")])
+    return conllu("train.conllu", [kinds[i] for i in rng.integers(2, size=40)])
+
+
+def test_the_papers_tables_and_figures(
+    train, model_directory, tmp_path, cells, monkeypatch
+):
+    files = "--train", train, "--dev", train, "--output", tmp_path / "out"
+    given = *files, "--model", model_directory, *SMALL
+
+    def rows(*arguments):
+        run(monkeypatch, "paper.py", *arguments)
+        return cells()
+
+    picture = tmp_path / "shares.png"
+    shares = "--shares", "0.5", "1", "--seeds", "1", "2", "--paired"
+    table = rows("tag", "shares", *given, *shares, "--picture", picture)
+    names = ["baseline-0.5", "elmo-0.5", "baseline-1", "elmo-1"]
+    assert [row[0] for row in table[2:6]] == names and "±" in table[3][1]
+    assert [row[:2] for row in table[-2:]] == [names[:2], names[2:]]
+    assert 0 < float(table[-1][3]) <= 1 and picture.stat().st_size > 1000
+    assert table[5][-1] == f"{float(table[5][-1]):+.2f}"
+    table = rows("tag", "places", *given)
+    assert [row[0] for row in table[2:]] == ["baseline", "input", "output", "both"]
+    assert table[2] == rows("tag", "models", *given, "--models", "en")[2]  # not again
+    picture = tmp_path / "weights.png"
+    table = rows("weights", tmp_path / "out", "--picture", picture)
+    assert {row[0] for row in table[2:]} >= {"out both, input", "out both, output"}
+    assert sum(map(float, table[2][1].split(", "))) == pytest.approx(1, abs=0.02)
+    assert picture.stat().st_size > 1000
+
+
+def test_the_probes_of_contextual_layers_tell_what_the_word_alone_does_not(
+    train, model_directory, tmp_path, cells, monkeypatch
+):
+    more = "--learning-rate 0.2 --batch-size 5 --epochs 3 --seeds 1 2".split()
+    given = "--train", train, "--dev", train, "--model", model_directory, *more
+    run(monkeypatch, "probe.py", *given)
+    scores = {row[0]: float(row[1].split()[0]) for row in cells()[2:]}
+    verbs = train.read_text().count("VERB") / 40
+    likely = 100 * (1 + max(verbs, 1 - verbs)) / 2
+    assert max(scores.pop("layer 0"), scores["the most frequent label"]) < likely + 0.01
+    assert min(scores["layer 1"], scores["layer 2"]) > 95
+    texts = tmp_path / "texts.tsv"
+    lines = ["they run\tgood\n"] * 24 + ["the run\tbad\n"] * 16
+    texts.write_text("text\tlabel\n" + "".join(lines))
+    given = "--train", texts, "--dev", texts, "--model", model_directory, *more
+    run(monkeypatch, "probe.py", *given)
+    scores = [float(row[1].split()[0]) for row in cells()[2:]]
+    assert scores[0] == 60 and min(scores[1:]) > 95
+
+
+def test_heads_are_made_with_their_cards_and_not_again(
+    conllu, model_directory, tmp_path, capsys
+):
+    (tmp_path / "en_ewt").mkdir()
+    (tmp_path / "en_srl_ewt").mkdir()
+    for part in "train", "dev":
+        sentences = [[("The", "DET"), ("bank", "NOUN")]] * 9
+        conllu(f"en_ewt/en_ewt-ud-{part}.conllu", sentences)
+    roles = f"{ROLES}\n" * 9
+    (tmp_path / "en_srl_ewt/train.conll.gz").write_bytes(gzip.compress(roles.encode()))
+    (tmp_path / "en_srl_ewt/dev.conll").write_text(roles)
+    output = tmp_path / "out"
+    short = {"epochs": 1, "units": 3, "arithmetic": None, "model": str(model_directory)}
+    make_heads.main(tmp_path, output, "en-pos", "en-srl", **short)
+    card = (output / "en-pos/model_card.md").read_text()
+    assert "UD English-EWT (CC BY-SA 4.0)" in card and ": NOUN " in card
+    assert "accuracy" in card and "make_heads.py DATA OUT en-pos" in card
+    find = pipeline(output / "en-pos")
+    assert find.language == "en" and len(find("The bank")) == 2
+    assert isinstance(pipeline(output / "en-srl")("Ann saw him leave."), list)
+    card = (output / "en-srl/model_card.md").read_text()
+    assert "- predicates: F1" in card and re.search(r" A0 \d", card)
+    capsys.readouterr()
+    make_heads.main(tmp_path, output, "en-pos", **short)
+    assert "epoch" not in capsys.readouterr().out
+
+
+def test_types_of_entities_are_joined(data, tmp_path):
+    make_heads.join_entities(data("en_ner_btc").parent, tmp_path)
+    for part, n in ("train", 1000 + 2000 + 200 + 2138), ("dev", 2000):
+        examples = make_heads.read_columns(tmp_path / f"en-ner.{part}.conll")
+        types = {tag[2:] for example in examples for tag in example["tags"]}
+        assert types == {"", "PER", "LOC", "ORG"} and len(examples) > n
+
+
+def column(numbers):
+    return np.array(numbers)[:, None]
+
+
+def test_p_is_the_share_of_all_exchanges_with_as_large_a_difference():
+    first = [1, 0, 0, 1, 0, 1, 0, 0, 0, 0]
+    second = [1, 1, 1, 0, 1, 1, 1, 0, 1, 0]
+    # Six differ, with the sum 4: 14 of their 64 signs give 4, −4 or more.
+    difference, p = paper.paired_test([column(first)], [column(second)], np.mean, 4000)
+    assert difference == pytest.approx(0.4)
+    assert p == pytest.approx(0.21875, abs=0.03)
+    # Each example is as good in both rows, averaged over the seeds.
+    first, second = column([1, 1, 0, 0]), column([0, 0, 1, 1])
+    assert paper.paired_test([first, second], [second, first], np.mean, 50) == (0, 1)
+    # With a score that is no mean over examples, such as F1.
+    none, all_right = [column([0, 0])] * 2, [column([1, 1])] * 2
+    difference, p = paper.paired_test(none, all_right, np.prod, 2000)
+    assert difference == 1 and p == pytest.approx(0.5, abs=0.05)

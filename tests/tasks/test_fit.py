@@ -1,0 +1,384 @@
+"""What training on files writes, keeps and refuses, and when it ends."""
+
+import dataclasses
+import json
+import os
+import shutil
+from pathlib import Path
+
+import h5py
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.tasks import Settings, Tagging, fit, read_conllu, train
+from elmo_keras.tasks.fit import Training, fit_until_best, read_data
+from tests.support.commands import command, replaced
+
+tag = command("tag")
+WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
+RESULTS = Path("out/results.json")
+
+
+def conllu(path, n, seed):
+    """A file of sentences in which each word has one part of speech."""
+    rng = np.random.default_rng(seed)
+    with open(path, "w") as file:
+        for _ in range(n):
+            for i, word in enumerate(rng.choice(list(WORDS), rng.integers(1, 6)), 1):
+                print(i, word, "_", WORDS[word], *"______", sep="\t", file=file)
+            print(file=file)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with training and development text."""
+    monkeypatch.chdir(tmp_path)
+    conllu("train.conllu", 20, 0)
+    conllu("dev.conllu", 9, 1)
+    return tmp_path
+
+
+def run(*more):
+    """The status of a command that trains a small tagger."""
+    given = "--train train.conllu --dev dev.conllu --output out --no-crf --units 5"
+    sizes = "--word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
+    return tag(replaced(f"{given} {sizes}".split(), more))
+
+
+def results():
+    return json.loads(RESULTS.read_text())
+
+
+def test_a_run_leaves_a_model_that_tags_and_its_scores(model_directory, capsys):
+    more = "--model", model_directory, "--test", "dev.conllu", "--elmo-at", "both"
+    assert run(*more, "--limit", 19) == 0
+    found = results()
+    assert found["cached"] and found["examples"] == 19
+    for place in ("input", "output"):
+        assert sum(found["mixes"][place]["weights"]) == pytest.approx(1, abs=1e-5)
+    assert found["dev"] == found["test"]  # the same file
+    assert found["losses"][1] < found["losses"][0]
+    assert sorted(os.listdir("out")) == ["model.keras", "results.json"]
+    tagger = keras.models.load_model("out/model.keras")
+    tagger.run_eagerly = True  # one batch: no graph to trace
+    examples = read_conllu("dev.conllu")
+    tags = tagger.predict([example["tokens"] for example in examples])
+    pairs = [p for e, t in zip(examples, tags) for p in zip(e["tags"], t)]
+    accuracy = sum(gold == own for gold, own in pairs) / len(pairs)
+    assert accuracy == pytest.approx(found["dev"]["accuracy"])
+    printed = capsys.readouterr().out
+    assert f"dev: accuracy {100 * accuracy:.2f}\n" in printed
+    assert printed.count("their root mean squares, from layer 0 on: ") == 1
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """Skips training; returns the list of seeds."""
+    made = []
+
+    def skip(model, batches, score, *, seed, save, **_):
+        made.append(seed)
+        save()
+        return Training({"accuracy": 0.5}, 1, 1, [2.0], 0.1)
+
+    monkeypatch.setattr(fit, "fit_until_best", skip)
+    return made
+
+
+def test_a_finished_run_is_kept_and_another_one_refused(untrained, capsys):
+    assert run() == 0
+    before = RESULTS.read_bytes()
+    assert run() == 0 and untrained == [1]
+    assert run("--batch-size", 7) == 2
+    assert "made with batch_size 32; this run has 7" in capsys.readouterr().err
+    assert run("--seed", 2) == 2
+    conllu("train.conllu", 31, 2)
+    assert run() == 2
+    assert "made with data " in capsys.readouterr().err
+    assert RESULTS.read_bytes() == before and untrained == [1]
+
+
+def test_a_model_that_has_changed_since_a_run_is_refused(
+    model_directory, untrained, capsys
+):
+    shutil.copytree(model_directory, "lm")
+    assert run("--model", "lm", "--no-cache") == 0
+    assert not results()["cached"]
+    with h5py.File("lm/weights.hdf5", "r+") as weights:
+        weights["CNN_proj/b_proj"][0] += 1
+    assert run("--model", "lm", "--no-cache") == 2
+    assert "made with weights " in capsys.readouterr().err
+
+
+def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, capsys):
+    real = fit.evaluate
+
+    def stopped(task, model, examples, cache):
+        if Path("out/model.keras").exists():
+            raise KeyboardInterrupt
+        return real(task, model, examples, cache)
+
+    monkeypatch.setattr(fit, "evaluate", stopped)
+    assert run() == 130
+    assert capsys.readouterr().err == "elmo-keras tag: Interrupted.\n"
+    assert os.listdir("out") == ["model.keras"]
+    monkeypatch.setattr(fit, "evaluate", real)
+    assert run() == 0 and RESULTS.exists()
+
+
+def test_failures_after_the_start_have_status_1(untrained, monkeypatch, capsys):
+    def full(*_):
+        raise PermissionError("no space left")
+
+    monkeypatch.setattr(fit, "replacing", full)
+    assert run() == 1
+    assert capsys.readouterr().err == "elmo-keras tag: no space left\n"
+
+
+def test_the_layers_of_the_same_files_are_computed_once(untrained, model_directory):
+    settings = Settings(
+        train=Path("train.conllu"), output=Path("a"), model=str(model_directory)
+    )
+    task, caches = Tagging(), {}
+    train(task, settings, caches=caches)
+    [cache] = caches.values()
+    other = dataclasses.replace(settings, output=Path("b"), layers="top", seed=2)
+    assert train(task, other, caches=caches)["cached"]
+    assert list(caches.values()) == [cache]
+
+
+@pytest.fixture
+def inputs(folder):
+    """Further files: returns a function that reads them all."""
+    for name in ("lm", "broken", "linked", "taken/model.keras"):
+        Path(name).mkdir(parents=True)
+    for name in ("options.json", "weights.hdf5"):
+        Path("lm", name).write_text("{}")
+    Path("broken/results.json").write_text("{")
+    Path("bad.conllu").write_text("1\tword\n")
+    for name in ("results.json", "model.keras"):
+        os.link("train.conllu", f"linked/{name}")
+    Path("linked/link").symlink_to("results.json")
+    Path("three").write_text("the 1 2 3\n")
+    Path("two").write_text("ein 1 2\nzwei 3 4\n")
+
+    def tree():
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return {path: path.read_bytes() for path in files}
+
+    return tree
+
+
+def check_refused(status, problem, capsys, inputs, before):
+    """The command ends with one line, and leaves all files as they were."""
+    error = capsys.readouterr().err
+    assert status == 2 and error.count("\n") == 1 and problem in error
+    assert inputs() == before and not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("dev.conllu", "dev.conllu should be a folder, but is none"),
+        ("dev.conllu/out", "dev.conllu should be a folder for dev.conllu/out"),
+        ("/proc", "Nothing can be written to the folder /proc"),
+        ("taken", "taken/model.keras should be a file, but is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
+    monkeypatch, capsys, inputs, output, problem
+):
+    monkeypatch.setattr(fit, "read_data", None)
+    before = inputs()
+    check_refused(run("--output", output), problem, capsys, inputs, before)
+    more = f"--train dev.conllu --output {output} --model lm".split()
+    check_refused(run(*more), problem, capsys, inputs, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        *(
+            (
+                f"--train linked/{name} --output linked",
+                "The output linked/results.json is an input",
+            )
+            for name in ("results.json", "model.keras", "link")
+        ),
+        ("--output broken", "should hold the results of a task"),
+        ("--model nothing", "nothing"),
+        ("--test none.conllu", "none.conllu"),
+        ("--train bad.conllu", "elmo-keras tag: bad.conllu:1: 10 columns"),
+        ("--dev bad.conllu", "elmo-keras tag: bad.conllu:1: 10 columns"),
+        ("--word-vectors three", "have 3 dimensions, but --word-dim"),
+        ("--word-vectors two", "two has none of the words of the examples"),
+        ("--word-vectors dev.conllu", "dev.conllu should hold word vectors"),
+        ("--word-vectors absent", "absent"),
+        ("--freeze-word-vectors", "--freeze-word-vectors needs --word-vectors"),
+        ("--arithmetic int8 --no-cache", "Leave out --fine-tune and --no-cache"),
+        ("--word-vectors out/results.json", "output out/results.json is an input"),
+    ],
+)
+def test_what_cannot_be_used_ends_a_command_with_one_line(
+    capsys, inputs, options, problem
+):
+    before = inputs()
+    if options.endswith("two"):
+        options += " --word-dim 2"
+    check_refused(run(*options.split()), problem, capsys, inputs, before)
+
+
+def test_a_wrong_command_line_names_the_command(capsys):
+    assert tag(["--train", "x"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("elmo-keras tag: ") and "--output" in error
+    assert error.endswith(" See elmo-keras tag --help\n")
+
+
+def test_a_share_of_one_file_is_held_out():
+    settings = Settings(
+        train=Path("train.conllu"), output=Path("out"), dev_share=0.2, limit=7
+    )
+    data = read_data(Tagging(kind="pos"), settings)
+    everything = read_conllu("train.conllu")
+    assert data.dev == [everything[i] for i in (4, 9, 14, 19)]
+    assert data.train == everything[:4] + everything[5:8]
+    assert data.test == []
+
+
+@pytest.fixture
+def with_vectors(monkeypatch):
+    """A command that trains with word vectors for one step, eagerly."""
+    # "The" is frequent, "cat" occurs once; "bird" is in the development text only.
+    Path("train").write_text("The O\ncat B-X\n\nThe O\nsun B-X\n\n")
+    Path("dev").write_text("a O\nBird B-X\n\n")
+    Path("vectors").write_text("Bird 1 2 3\ncat 4 5 6\nmoon 7 8 9\n")
+
+    def step(model, batches, score, *, save, **_):
+        model.run_eagerly = True
+        rows = range(len(batches.examples))
+        loss = model.train_on_batch(batches.inputs(rows), batches.targets(rows))
+        save()
+        return Training(score(), 1, 1, [float(loss)], 0.1)
+
+    monkeypatch.setattr(fit, "fit_until_best", step)
+    given = "--train train --dev dev --output out --no-crf --units 3 --character-dim 2"
+    given = f"{given} --dropout 0 --learning-rate 0.1".split()
+    return lambda options: tag([*given, *options.split()])
+
+
+def table_of_model():
+    """The loaded model of a run, and its table of word vectors."""
+    tagger = keras.models.load_model("out/model.keras")
+    return tagger, tagger.token_vectors.word_vectors.embeddings.numpy()
+
+
+@pytest.mark.slow
+def test_vectors_are_those_of_the_file_and_trained_unless_they_are_frozen(
+    with_vectors, model_directory, capsys
+):
+    frozen = f"--word-vectors vectors --freeze-word-vectors --model {model_directory}"
+    assert with_vectors(frozen) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("2 of 5 words have a vector\n")
+    tagger, table = table_of_model()
+    layer = tagger.token_vectors
+    assert layer.words == ("the", "bird", "cat") and layer.word_dim == 3
+    np.testing.assert_array_equal(table[2:], [[1, 2, 3], [4, 5, 6]])
+    assert np.ptp(table[:2]) > 0.1  # random, for unknown words and "the"
+    assert not layer.word_vectors.trainable and layer.elmo is not None
+    assert results()["settings"]["word_dim"] == 3
+    assert results()["settings"]["freeze_word_vectors"] is True
+    RESULTS.unlink()
+    assert with_vectors("--word-vectors vectors --word-dim 3") == 0
+    _, table = table_of_model()
+    np.testing.assert_array_equal(table[2], [1, 2, 3])  # not in the training text
+    change = np.abs(table[3] - [4, 5, 6])
+    assert np.all(change > 0.01) and np.all(change < 0.2)
+
+
+@pytest.mark.slow
+def test_runs_with_other_vectors_are_other_runs(with_vectors, capsys):
+    def refused(options):
+        assert with_vectors(options) == 2
+        return capsys.readouterr().err
+
+    vectors = "--word-vectors vectors"
+    assert with_vectors("--word-dim 3") == 0
+    assert "word_vectors None; this run has " in refused(vectors)
+    RESULTS.unlink()
+    assert with_vectors(vectors) == 0
+    before = RESULTS.read_bytes()
+    frozen = refused(f"{vectors} --freeze-word-vectors")
+    assert "freeze_word_vectors False; this run has True" in frozen
+    text = Path("vectors").read_text()
+    Path("vectors").write_text(f"{text}stars 0 0 0\n")  # not in the text
+    assert with_vectors(vectors) == 0 and RESULTS.read_bytes() == before
+    Path("vectors").write_text(text.replace("5", "0"))
+    assert "made with word_vectors " in refused(vectors)
+    assert "; this run has 100. Name another folder." in refused("")
+
+
+def test_the_mixes_are_made_and_start_as_the_settings_say(model_directory):
+    def mixes(**changes):
+        settings = Settings(
+            train=Path("x"), output=Path("y"), model=model_directory, **changes
+        )
+        return fit._elmo_layer(settings).mixes
+
+    (mix,) = mixes()
+    assert not mix.layer_norm and mix.gamma == 1
+    both = mixes(elmo_at="both", layer_norm=True, gamma=0.5)
+    assert all(mix.layer_norm and mix.gamma == 0.5 for mix in both) and both[1:]
+
+
+class Line:
+    """Batches of points on a line."""
+
+    def shuffled(self, seed, epoch):
+        x = np.float32([[1.0], [2.0], [3.0], [4.0]])
+        return tf.data.Dataset.from_tensor_slices((x, 2 * x)).batch(2)
+
+
+@pytest.fixture
+def model():
+    model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="zeros")])
+    model.compile(keras.optimizers.SGD(0.01), loss="mse", run_eagerly=True)
+    model.build((None, 1))
+    return model
+
+
+def test_training_ends_when_the_score_no_longer_rises(model):
+    found = iter([0.0, 0.5, 0.4, 0.4, 0.9])
+    kept, saved = [], []
+
+    def score():
+        kept.append(model.get_weights()[0])
+        return {"F1": next(found)}
+
+    fitted = fit_until_best(
+        model,
+        Line(),
+        score,
+        epochs=9,
+        patience=2,
+        save=lambda: saved.append(len(kept)),
+    )
+    assert (fitted.best_epoch, fitted.epochs) == (2, 4)
+    assert fitted.dev == {"F1": 0.5} and len(fitted.losses) == 4
+    np.testing.assert_array_equal(model.get_weights()[0], kept[1])
+    assert np.any(kept[1] != kept[3]) and saved == [1, 2]
+
+
+def test_training_continues_with_equal_scores_and_a_falling_loss(model):
+    fitted = fit_until_best(model, Line(), lambda: {"F1": 0.0}, epochs=3, patience=1)
+    assert fitted.losses == sorted(fitted.losses, reverse=True)
+    assert fitted.best_epoch == 3
+
+
+def test_a_loss_that_is_not_a_number_is_an_error(model):
+    model.layers[0].bias.assign([np.nan])
+    with pytest.raises(FloatingPointError, match="loss of epoch 1 is nan"):
+        fit_until_best(model, Line(), dict, epochs=2, patience=2)
