@@ -157,7 +157,7 @@ def _predict_together(pipelines, texts):
         }
 
     size, rows = pipelines[0].batch_size, []
-    batches = chunks(parts(), size, lambda part: len(part[0]) + 1)
+    batches = chunks(parts(), size, lambda part: len(part[0]) or 1)
     for batch, embedded in map_ahead(embed, batches):
         columns = (p.predict(embedded[id(p.embedder)]) for p in pipelines)
         for (_, text), *row in zip(batch, *columns):
