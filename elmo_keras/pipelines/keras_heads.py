@@ -42,12 +42,13 @@ class KerasTagger(TaggerHead):
             self.crf = Crf(*(np.asarray(weight) for weight in weights))
 
     def scores(self, batch):
-        answers = answers_to(self._model, [batch.sentences], self._scores)
-        pairs = zip(answers, batch.lengths)
-        return np.concatenate([answer["scores"][:n] for answer, n in pairs])
+        def rows(inputs):
+            return np.asarray(self._model(inputs, training=False), np.float32)
 
-    def _scores(self, inputs):
-        return {"scores": np.float32(self._model(inputs, training=False))}
+        examples = [{"tokens": sentence} for sentence in batch.sentences]
+        batches = Batches(examples, ["tokens"], compares_tokens=True)
+        pairs = zip(predictions(rows, batches), batch.lengths)
+        return np.concatenate([scores[:n] for scores, n in pairs])
 
 
 class KerasClassifier:
