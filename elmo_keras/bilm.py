@@ -1,5 +1,8 @@
 """The bidirectional language model."""
 
+import functools
+import hashlib
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -16,8 +19,6 @@ from elmo_keras.layers.loops import HOST
 from elmo_keras.layers.word_softmax import WordSoftmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import boundary_tokens
-
-_process: int | None = None  # the one whose TensorFlow has computed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -206,6 +207,13 @@ class BidirectionalLanguageModel(keras.layers.Layer):
                 f"Received: shape {character_ids.shape}"
             )
 
+    def digest(self) -> str:
+        """SHA-256 of the configuration and the weights."""
+        digest = hashlib.sha256(json.dumps(self.config.to_dict()).encode())
+        for weight in self.weights:
+            digest.update(weight.numpy().tobytes())
+        return digest.hexdigest()
+
     def compute_mask(self, inputs, mask=None):
         if mask is None:
             mask = self.token_representation.compute_mask(inputs)
@@ -227,11 +235,15 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         }
 
 
+@functools.cache
+def _computing_process():
+    """The id of the process that asked first; a fork of it has the same answer."""
+    return os.getpid()
+
+
 def check_process() -> None:
     """Refuses to compute in the fork of a process whose TensorFlow has computed."""
-    global _process
-    _process = _process or os.getpid()
-    if _process != os.getpid():
+    if _computing_process() != os.getpid():
         raise RuntimeError(
             "TensorFlow can't compute in a process that was forked after it had "
             "computed: it would wait for ever. Start processes by `spawn`, such as "

@@ -1,8 +1,6 @@
 """ELMo as a layer of a Keras model."""
 
 import functools
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,8 +102,8 @@ class Elmo(keras.layers.Layer):
         check_counts(1, 100, num_representations=num_representations)
         check_numbers(0, 1, dropout=dropout)
         check_numbers(0, l2=l2)
-        of_mix = mix is not None or gamma != 1 or l2 or layer_norm
-        if layers == "all" and (of_mix or num_representations != 1):
+        has_mix = mix is not None or gamma != 1 or l2 or layer_norm
+        if layers == "all" and (has_mix or num_representations != 1):
             raise ValueError(
                 "`layers='all'` has no mix. Leave out `mix`, `gamma`, `l2`, "
                 "`layer_norm` and `num_representations`."
@@ -127,14 +125,10 @@ class Elmo(keras.layers.Layer):
             dtype=self.dtype_policy,
         )
         self.trainable_bilm = trainable_bilm
-        layers_of = functools.partial(
-            self.bilm.layers_of_sentences, keep_boundaries=keep_sentence_boundaries
-        )
-        lengths = tf.TensorSpec((None,), tf.int32)
+        # Graphs also for eager calls: their vectors have the same last digits.
+        self._word_graph = self._graph(tf.TensorSpec((None,), tf.string))
         ids = tf.TensorSpec((None, self.config.ids_per_token), tf.int32)
-        # One graph also for eager calls: their vectors have the same last digits.
-        self._of_words = _Graph(layers_of, tf.TensorSpec((None,), tf.string), lengths)
-        self._of_ids = _Graph(layers_of, ids, lengths)
+        self._id_graph = self._graph(ids)
         self.mixes = [
             ScalarMix(
                 layers,
@@ -153,6 +147,18 @@ class Elmo(keras.layers.Layer):
             keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
             for i in range(num_representations)
         ]
+
+    def _graph(self, tokens):
+        function = tf.function(
+            functools.partial(
+                self.bilm.layers_of_sentences,
+                keep_boundaries=self.keep_sentence_boundaries,
+            ),
+            input_signature=[tokens, tf.TensorSpec((None,), tf.int32)],
+            autograph=False,
+        )
+        # TensorFlow would save a function itself with the layer.
+        return functools.partial(function)
 
     @property
     def trainable(self):
@@ -267,9 +273,9 @@ class Elmo(keras.layers.Layer):
         learns = training or self.trainable_bilm or self.bilm.trainable
         eager = tf.executing_eagerly() and not tf.distribute.has_strategy()
         if eager and not learns and tokens.dtype == tf.string:
-            layers = self._of_words(tokens, lengths)
+            layers = self._word_graph(tokens, lengths)
         elif eager and not learns:
-            layers = self._of_ids(tf.cast(tokens, tf.int32), lengths)
+            layers = self._id_graph(tf.cast(tokens, tf.int32), lengths)
         else:
             layers = self.bilm.layers_of_sentences(
                 tokens,
@@ -344,26 +350,6 @@ class Elmo(keras.layers.Layer):
             "trainable_bilm": self.trainable_bilm,
             "keep_sentence_boundaries": self.keep_sentence_boundaries,
         }
-
-
-class _Graph:
-    """A `tf.function`, hidden from TensorFlow, which would save it with the layer."""
-
-    def __init__(self, function, *signature):
-        self._function = tf.function(
-            function, input_signature=signature, autograph=False
-        )
-
-    def __call__(self, *tensors):
-        return self._function(*tensors)
-
-
-def model_digest(elmo: Elmo) -> str:
-    """SHA-256 of the configuration and the weights of the biLM."""
-    digest = hashlib.sha256(json.dumps(elmo.config.to_dict()).encode())
-    for weight in elmo.bilm.weights:
-        digest.update(weight.numpy().tobytes())
-    return digest.hexdigest()
 
 
 def _stack(layers, mask):

@@ -25,7 +25,7 @@ from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.task_model import TaskModel
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.string_search import StringSearch
-from elmo_keras.text.tokens import padded
+from elmo_keras.text.tokens import pad_ragged
 
 PREDICATE = "predicate"
 # The networks of tasks are padded, unlike the language model: 11 KB for each position
@@ -166,7 +166,7 @@ def answer(model, texts, predicate=None, time=None):
         return answers
     (tokens,) = texts.values()
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
-    answers |= {"tokens": padded(tokens), "sequence_len": lengths}
+    answers |= {"tokens": pad_ragged(tokens), "sequence_len": lengths}
     time = longest(tokens) if time is None else time
     return {name: set_width(x, time) for name, x in answers.items()}
 
@@ -182,7 +182,7 @@ def answer_in_pieces(model, texts, predicate=None):
     @tf.function(input_signature=[tf.TensorSpec((), tf.int64)], autograph=False)
     def piece(first):
         rows = slice(first, tf.minimum(first + at_once, n_rows))
-        inputs = {field: padded(tokens[rows]) for field, tokens in texts.items()}
+        inputs = {field: pad_ragged(tokens[rows]) for field, tokens in texts.items()}
         if predicate is not None:
             time = tf.shape(inputs["tokens"])[1]
             inputs[PREDICATE] = tf.one_hot(predicate[rows], time, dtype=tf.int32)

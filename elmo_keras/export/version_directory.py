@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
-from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.elmo import Elmo
 from elmo_keras.export.saved_model import make_saved_model
 from elmo_keras.export.sentences import Splitting
 from elmo_keras.export.session_graph import edit_saved_model, inputs_of
@@ -173,7 +173,7 @@ def describe(
         needs_text = needs_text or elmo.config.unicode_normalization is not None
     return {
         "options": None if elmo is None else elmo.config.to_options(),
-        "weights_sha256": None if elmo is None else model_digest(elmo),
+        "weights_sha256": None if elmo is None else elmo.bilm.digest(),
         "tokenizer": tokenizer,
         "normalization": normalization,
         "needs": ["tensorflow_text"] if needs_text else [],

@@ -14,7 +14,7 @@ from elmo_keras.argument_checks import shortened
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.packed import write_packed
-from elmo_keras.layers.blocked_weights import blocked, plain
+from elmo_keras.layers.blocked_weights import blocked, unblock
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
@@ -272,5 +272,5 @@ def array_of(entry: Entry) -> np.ndarray:
 
 def _rows(variable) -> Any:
     if isinstance(variable, BlockedMatrix):
-        return plain(_rows(variable.variable)).numpy()
+        return unblock(_rows(variable.variable)).numpy()
     return keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))

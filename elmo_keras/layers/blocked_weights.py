@@ -48,7 +48,7 @@ def blocked(matrix):
     return tf.transpose(tf.reshape(matrix, [deep, depth, wide, width]), [0, 2, 1, 3])
 
 
-def plain(blocks):
+def unblock(blocks):
     deep, wide, depth, width = blocks.shape
     if deep == wide == 1:
         return tf.reshape(blocks, [depth, width])

@@ -22,7 +22,7 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
     row starts from the zero state and 1.0 elsewhere; steps and rows are static.
     """
     continuing = tf.cast(continuing, state.cell.dtype)
-    weights = weights.plain()
+    weights = weights.unblock()
     flat_weights = [weight for weight in weights if weight is not None]
 
     @tf.custom_gradient

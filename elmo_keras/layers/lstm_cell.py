@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from elmo_keras.layers.blocked_weights import plain
+from elmo_keras.layers.blocked_weights import unblock
 
 
 class Weights(NamedTuple):
@@ -25,11 +25,11 @@ class Weights(NamedTuple):
     bias: tf.Tensor  # (4 · units), with the forget gate's, of the cell state's dtype
     projection_kernel: tf.Tensor | None = None  # (units, projection)
 
-    def plain(self):
+    def unblock(self):
         kernel, recurrent_kernel, bias, projection_kernel = self
         if projection_kernel is not None:
-            projection_kernel = plain(projection_kernel)
-        return Weights(kernel, plain(recurrent_kernel), bias, projection_kernel)
+            projection_kernel = unblock(projection_kernel)
+        return Weights(kernel, unblock(recurrent_kernel), bias, projection_kernel)
 
 
 class State(NamedTuple):

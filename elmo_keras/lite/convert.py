@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.elmo import Elmo
 from elmo_keras.formats.quantise import quantisation_error, quantise
-from elmo_keras.layers.blocked_weights import plain
+from elmo_keras.layers.blocked_weights import unblock
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Matrix, Model
@@ -122,7 +122,7 @@ def _lite_file(elmo, mix, sizes, max_error):
     metadata: dict[str, Any] = {
         "config": config.to_dict(),
         "arithmetic": "int8" if max_error else "float32",
-        "model": model_digest(elmo),
+        "model": elmo.bilm.digest(),
         "mix": mix.values(),
         **sizes,
     }
@@ -166,9 +166,9 @@ def _lstm_layer(config, lstm, max_error):
     bias[2 * units : 3 * units] += config.forget_bias
     return LstmLayer(
         _matrix(_numpy(lstm.kernel), max_error),
-        _matrix(_numpy(plain(lstm.recurrent_kernel)), max_error),
+        _matrix(_numpy(unblock(lstm.recurrent_kernel)), max_error),
         bias,
-        None if projection is None else _matrix(_numpy(plain(projection)), max_error),
+        None if projection is None else _matrix(_numpy(unblock(projection)), max_error),
     )
 
 

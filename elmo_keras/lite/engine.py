@@ -25,10 +25,9 @@ from elmo_keras.lite.lite_file import (
 )
 from elmo_keras.lite.lstm import LiteLstm
 from elmo_keras.lite.runtime import CompiledModel, aligned, library
-from elmo_keras.text.word_ids import WordIds
+from elmo_keras.text.word_ids import PADDING, WordIds
 
 _ARITHMETIC = "int8"  # of models that are converted at their first use
-_N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 
 class LiteElmo:
@@ -111,7 +110,7 @@ def _check(config, file):
     shapes, metadata = {}, file.metadata
     dictionary = config.dictionary
     if config.has_characters:
-        rows = dictionary.n_characters if dictionary else _N_CHARACTERS
+        rows = dictionary.n_characters if dictionary else PADDING + 1
         shapes["characters"] = rows + 1, config.char_embedding_dim
     if config.word_embedding_dim:
         shapes["words"] = dictionary.n_words, config.word_embedding_dim

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 from keras.callbacks import LambdaCallback
 
-from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.files import check_same_run, replacing, whole_file
@@ -143,7 +143,7 @@ class _Run:
             "word_dim": self.vectors.shape[1],
             "word_vectors": _fingerprint(vectors) if self.words else None,
             "data": self.fingerprint,
-            "weights": model_digest(self.elmo) if self.elmo else None,
+            "weights": self.elmo.bilm.digest() if self.elmo else None,
         }
         self.recorded = {
             name: value if isinstance(value, int | float | None) else str(value)

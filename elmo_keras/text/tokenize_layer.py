@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
-from elmo_keras.text.tokens import padded, string_tensor, tokenize
+from elmo_keras.text.tokens import pad_ragged, string_tensor, tokenize
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -39,7 +39,7 @@ class Tokenize(keras.layers.Layer):
                 "Texts should be strings `(batch,)` or `(batch, 1)`. Received: "
                 f"{texts.shape}"
             )
-        return padded(tokenize(tf.reshape(texts, [-1]), self.tokenizer))
+        return pad_ragged(tokenize(tf.reshape(texts, [-1]), self.tokenizer))
 
     def compute_output_spec(self, texts):
         return keras.KerasTensor((texts.shape[0], None), dtype="string")

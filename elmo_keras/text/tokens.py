@@ -81,7 +81,7 @@ def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
     return tf.constant(padded_arrays([*rows, narrowest], b"")[:-1], tf.string)
 
 
-def padded(tokens: tf.RaggedTensor) -> tf.Tensor:
+def pad_ragged(tokens: tf.RaggedTensor) -> tf.Tensor:
     """Tokens `(batch, time)`, padded with `""`; time is at least 1."""
     dense = tokens.to_tensor()
     missing = tf.maximum(1 - tf.shape(dense)[1], 0)

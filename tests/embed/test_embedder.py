@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import (
+    BidirectionalLanguageModel,
     Elmo,
     ElmoConfig,
     Embedder,
@@ -20,7 +21,6 @@ from elmo_keras import (
     embed_corpus,
     read_embeddings,
 )
-from elmo_keras.embed.engines import tensorflow
 from elmo_keras.formats.model_directory import save_model
 from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
@@ -165,7 +165,7 @@ def test_the_hash_is_the_same_in_another_process(means, model_directory):
 
 
 def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
-    monkeypatch.setattr(tensorflow, "model_digest", None)
+    monkeypatch.setattr(BidirectionalLanguageModel, "digest", None)
     assert len(Embedder(elmo)(["a"])) == 1
 
 

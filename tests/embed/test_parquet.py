@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import read_embeddings
-from elmo_keras.elmo import model_digest
 from elmo_keras.embed.writers import parquet
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
@@ -64,7 +63,7 @@ def test_a_sentence_has_one_vector_and_the_metadata_say_which(
     schema = pq.read_schema(path)
     assert schema.field("vector").type == pa.list_(pa.float32(), 10)
     about = json.loads(schema.metadata[b"elmo_keras"])
-    assert about["model"] == model_digest(elmo) and about["layers"] == "1"
+    assert about["model"] == elmo.bilm.digest() and about["layers"] == "1"
     assert about["options"] == json.loads(json.dumps(elmo.config.to_dict()))
     assert about["pooling"] == pooling
     embed(source, tmp_path / "out.npy", layers=1, pooling=pooling)

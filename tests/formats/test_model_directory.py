@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo
-from elmo_keras.elmo import model_digest
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from elmo_keras.formats.model_parts import PARTS, parts_of_model
 from elmo_keras.layers import ScalarMix
@@ -31,10 +30,10 @@ def test_a_model_directory_round_trip_keeps_every_weight(bilm, directory):
 
 
 def test_directory_archives_and_paths_give_the_same_weights(directory, tmp_path):
-    expected = model_digest(Elmo.from_pretrained(directory))
+    expected = Elmo.from_pretrained(directory).bilm.digest()
     options, weights = directory / "options.json", directory / "weights.hdf5"
     elmo = Elmo.from_pretrained(options, weights=weights)
-    assert model_digest(elmo) == expected
+    assert elmo.bilm.digest() == expected
     # Names as in the archives of the NLPL repository.
     files = contents(directory) | {"meta.json": "{}"}
     files["model.hdf5"] = files.pop("weights.hdf5")
@@ -49,7 +48,7 @@ def test_directory_archives_and_paths_give_the_same_weights(directory, tmp_path)
             archive.write(path, Path("model") / path.relative_to(directory))
         archive.writestr("__MACOSX/model/._weights.hdf5", "not HDF5")
     for path in paths:
-        assert model_digest(Elmo.from_pretrained(path)) == expected
+        assert Elmo.from_pretrained(path).bilm.digest() == expected
         assert find_model(path).vocabulary.words == VOCABULARY.words
     content = np.frombuffer(path.read_bytes(), np.uint8).copy()
     content[len(content) // 2 :][:64] ^= 0xFF

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import check_process
-from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.elmo import Elmo
 from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words
@@ -43,7 +43,7 @@ class TensorFlowEngine(Engine):
 
     @property
     def model(self) -> str:
-        return model_digest(self.elmo)
+        return self.elmo.bilm.digest()
 
     @property
     def mix(self) -> dict:
