@@ -111,11 +111,6 @@ def read_model_configs(path: Path) -> list[ModelConfig]:
 def _model(config, path):
     if not config.name or not config.base_path:
         raise ValueError(f"{path}: each config should have a `name` and a `base_path`.")
-    if config.model_platform not in ("", "tensorflow"):
-        raise ValueError(
-            f"{path}: the `model_platform` of {config.name!r} should be 'tensorflow'. "
-            f"Received: {config.model_platform!r}"
-        )
     policy = config.model_version_policy
     choice = policy.WhichOneof("policy_choice")
     newest, allowed = policy.latest.num_versions or 1, None
@@ -123,8 +118,4 @@ def _model(config, path):
         newest = None
     if choice == "specific":
         allowed = frozenset(policy.specific.versions)
-        if not allowed:
-            raise ValueError(
-                f"{path}: `specific` of {config.name!r} should list `versions`."
-            )
     return ModelConfig(config.name, path.parent / config.base_path, newest, allowed)

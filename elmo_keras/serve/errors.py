@@ -16,11 +16,6 @@ MAX_MESSAGE_LENGTH = 1000
 
 LOG = logging.getLogger(__name__)
 
-# The lines around a message of the graph, and what follows it.
-_GRAPH_LINES = re.compile(
-    r"^(Graph execution error:|Detected at node .*|Node: .*|Original stack trace.*)$",
-    re.MULTILINE,
-)
 _NODES = re.compile(r"\s*(\[\[)?\{\{node [^}]*\}\}(\]\])?")
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _HTTP = {  # as TensorFlow Serving maps them; all others are a 500
@@ -57,9 +52,9 @@ shutting_down = functools.partial(
 
 
 def tensorflow_error(error: tf.errors.OpError) -> RequestError:
-    message = _GRAPH_LINES.sub("", error.message.split("\n\t [[")[0])
-    lines = filter(None, map(str.strip, _NODES.sub("", message).splitlines()))
-    return RequestError(_CODES[error.error_code], " ".join(lines))
+    before, *_ = error.message.split("\n\t [[")  # and then the places in the graph
+    *_, message = ["", *_NODES.sub("", before).splitlines()]
+    return RequestError(_CODES[error.error_code], message.strip())
 
 
 def request_error(error: Exception) -> RequestError:

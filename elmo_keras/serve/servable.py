@@ -1,6 +1,5 @@
 """A loaded version of a model, behind its signatures."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +18,6 @@ from elmo_keras.text.characters import tensorflow_text
 
 DEFAULT_SIGNATURE = "serving_default"
 MAX_WARM_UP_REQUESTS = 1000
-# Sets of outputs: a session keeps a graph of megabytes for each.
-MAX_CHOICES = 32
 
 
 class Servable:
@@ -68,8 +65,6 @@ class SavedModelServable(Servable):
         threads: int | None = None,
         n_batches: int = 1,
     ):
-        self._choices: set[tuple[int, tuple[str, ...]]] = set()
-        self._lock = threading.Lock()
         metadata = export_metadata(directory)
         if "tensorflow_text" in metadata.get("needs", ()):
             tensorflow_text()  # registers its operations
@@ -97,21 +92,15 @@ class SavedModelServable(Servable):
         is_long: bool = False,
     ) -> Arrays:
         feeds = {signature.feeds[key]: array for key, array in inputs.items()}
-        choice = id(signature), keys
-        with self._lock:
-            if len(self._choices) < MAX_CHOICES:
-                self._choices.add(choice)
-            fetched = keys if choice in self._choices else signature.outputs
         milliseconds = 0 if seconds is None else max(int(seconds * 1000), 1)
         options = tf.compat.v1.RunOptions(
             timeout_in_ms=milliseconds, inter_op_thread_pool=int(is_long)
         )
-        fetches = {key: signature.fetches[key] for key in fetched}
+        fetches = {key: signature.fetches[key] for key in keys}
         try:
-            arrays = self._session.run(fetches, feeds, options=options)
+            return self._session.run(fetches, feeds, options=options)
         except tf.errors.OpError as error:
             raise tensorflow_error(error) from error
-        return {key: arrays[key] for key in keys}
 
     def warm_up(self) -> None:
         """Answers the warm-up requests of the export."""

@@ -47,8 +47,6 @@ A = "name: 'a' base_path: 'b'"
         ([], "should list models, each once. Received: \\[]"),
         (["name: 'a'"], "`base_path`"),
         ([A, A], "list models, each once. Received: \\['a', 'a']"),
-        ([f"{A} model_platform: 'other'"], "`model_platform`"),
-        ([f"{A} model_version_policy {{ specific {{}} }}"], "should list `versions`"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path, configs, message):

@@ -8,7 +8,7 @@ from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.arguments import Seconds
-from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflow
+from elmo_keras.util.command import CommandFailed, import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_new_file
 
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
@@ -72,11 +72,4 @@ def client(
         if error.code() in REFUSED:
             raise ValueError(f"{server}: {status}") from error
         raise CommandFailed(f"{server}: {status}") from error
-    except OSError as error:
-        if error.errno not in DISK_ERRORS:
-            raise
-        raise CommandFailed(
-            f"{output_file} can't be written: {error.strerror}. Nothing is left of it. "
-            "Give an output on another disk."
-        ) from error
     print(f"{len(sentences):,} sentences are in {output_file}")
