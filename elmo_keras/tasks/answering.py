@@ -338,5 +338,6 @@ def best_spans(
     scores = tf.reshape(starts[:, :, None] + ends, [-1, time * longest])
     best = tf.argmax(scores, axis=1, output_type=tf.int32)
     first = best // longest
-    spans = tf.stack([first, first + best % longest], axis=1)
+    last = first + tf.math.floormod(best, longest)
+    spans = tf.stack([first, last], axis=1)
     return spans, tf.reduce_max(scores, axis=1)

@@ -93,7 +93,7 @@ def stack_pairs(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
 
     def stack(names, axis):
         tensors = [inputs[name] for name in names]
-        time = tf.maximum(*(tf.shape(x)[axis] for x in tensors))
+        time = tf.reduce_max([tf.shape(x)[axis] for x in tensors])
         return tf.concat([pad(x, time, axis) for x in tensors], axis=0)
 
     def pad(x, size, axis):

@@ -1,4 +1,4 @@
-"""The bidirectional LSTM of the task models, against Keras' own."""
+"""The bidirectional LSTM of the task models, against Keras' own; attention to real tokens."""
 
 import keras
 import numpy as np
@@ -6,8 +6,9 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers.recurrence import recurrence_graph
-from elmo_keras.tasks.encoder import FastBidirectional
+from elmo_keras.tasks.encoder import FastBidirectional, soft_alignment
 from tests.support.models import randomize
+from tests.support.reference import softmax
 from tests.support.replicas import DEVICES, check_like_one_replica, fitted
 
 UNITS, DIM = 3, 5
@@ -152,3 +153,16 @@ def test_a_layer_trained_in_a_graph_is_trained_outside_of_one_as_well():
     in_graph = tf.function(gradients, autograph=False)()
     for expected, own in zip(in_graph, gradients(), strict=True):
         np.testing.assert_allclose(own, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_keys", [3, 1])
+def test_each_query_gets_the_weighted_mean_of_the_real_keys(n_keys):
+    lengths = np.minimum([3, 0, 2, 1], n_keys)
+    mask = np.arange(n_keys) < lengths[:, None]
+    keys = RNG.normal(size=(4, n_keys, DIM)).astype("float32")
+    keys = np.where(mask[..., None], keys, 1e3 * np.sign(keys))
+    queries = RNG.normal(size=(4, 2, DIM)).astype("float32")
+    aligned = np.array(soft_alignment(queries, keys, mask))
+    for i, n in enumerate(lengths):
+        weights = softmax(queries[i] @ keys[i, :n].T) if n else np.zeros((2, 0))
+        np.testing.assert_allclose(aligned[i], weights @ keys[i, :n], atol=1e-5)

@@ -1,0 +1,60 @@
+"""The layers of the text classifier, and the pairs of the entailment model."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.layers.pooling import masked_max, masked_mean
+from elmo_keras.tasks.classifier import Maxout, SelfAttentivePooling, masked_min
+from elmo_keras.tasks.entailment import stack_pairs
+from tests.support.reference import softmax
+
+LENGTHS = np.array([3, 0, 5, 1])
+MASK = np.arange(5) < LENGTHS[:, None]
+X = np.random.default_rng(0).normal(size=(4, 5, 2)).astype("float32")
+X = np.where(MASK[..., None], X, 1e3 * np.sign(X))
+
+
+def attentive(x, mask):
+    pooling = SelfAttentivePooling()
+    pooling.build(x.shape)
+    pooling.score.set_weights([np.array([[0.5], [-2.0]]), np.array([7.0])])
+    return pooling(x, mask)
+
+
+@pytest.mark.parametrize(
+    "pool, oracle",
+    [
+        (masked_mean, lambda x: x.mean(axis=0)),
+        (masked_max, lambda x: x.max(axis=0)),
+        (masked_min, lambda x: x.min(axis=0)),
+        (attentive, lambda x: softmax(x @ [0.5, -2.0]) @ x),
+    ],
+)
+def test_pooling_sees_the_real_tokens_only(pool, oracle):
+    for x in X, -X, np.where(MASK[..., None], X, 0), np.where(MASK[..., None], -X, 0):
+        expected = [oracle(r[:n]) if n else [0, 0] for r, n in zip(x, LENGTHS)]
+        np.testing.assert_allclose(pool(x, MASK), expected, atol=1e-5)
+
+
+def test_maxout_takes_the_maximum_of_its_maps():
+    layer = Maxout(2, pieces=3)
+    layer.build((None, 1))
+    kernel = [[1.0, 0.0, -1.0, 2.0, 0.0, -3.0]]  # (map, unit): the unit changes fastest
+    layer.dense.set_weights([np.array(kernel), np.array([0.0] * 4 + [1.5, 0.0])])
+    x = np.array([[1.0], [-2.0]], "float32")
+    np.testing.assert_allclose(layer(x), [[1.5, 2.0], [2.0, 6.0]])
+
+
+def test_the_texts_of_pairs_become_one_batch():
+    inputs = {
+        "premise": tf.constant([["a", "b"]]),
+        "hypothesis": tf.constant([["c", "d", "e"]]),
+        "premise_layers": tf.ones((1, 3, 2, 5)),
+        "hypothesis_layers": tf.ones((1, 3, 3, 5)),
+    }
+    stacked = stack_pairs(inputs)
+    expected = [[b"a", b"b", b""], [b"c", b"d", b"e"]]
+    assert stacked["tokens"].numpy().tolist() == expected
+    sums = tf.reduce_sum(stacked["tokens_layers"], axis=(1, 3)).numpy().tolist()
+    assert sums == [[15, 15, 0], [15, 15, 15]]
