@@ -14,7 +14,7 @@ import numpy as np
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.files import replacing
 from elmo_keras.text.length_batches import padded_arrays
-from elmo_keras.text.sentences import Sentence, words_of_sentences
+from elmo_keras.text.sentences import Sentence
 
 _LAYERS = "all", "top", "average"
 
@@ -153,7 +153,7 @@ class ElmoModel:
         """
         return [
             [self._substitutes(words, position, topn) for position in range(len(words))]
-            for words in words_of_sentences(data, self._embedder.tokenizer)
+            for words in self._embedder.split(data)
         ]
 
     def _substitutes(self, words, position, topn):

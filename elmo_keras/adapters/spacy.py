@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from spacy.language import Language  # pyright: ignore[reportMissingImports]
-from spacy.tokens import Doc, Span, Token  # pyright: ignore[reportMissingImports]
-from spacy.util import minibatch  # pyright: ignore[reportMissingImports]
+from spacy.language import Language
+from spacy.tokens import Doc, Span, Token
+from spacy.util import minibatch
 
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.pipelines.pipeline import TagPipeline, pipeline
@@ -152,7 +152,7 @@ def _mean_vector(part: Doc | Span | Token) -> np.ndarray:
 
 def _cosine(part: Doc | Span | Token, other: Doc | Span | Token) -> float:
     lengths = part.vector_norm * other.vector_norm
-    return float(part.vector @ other.vector / lengths) if lengths else 0.0
+    return float(np.dot(part.vector, other.vector)) / lengths if lengths else 0.0
 
 
 def _has_vector(_: Doc | Span | Token) -> bool:

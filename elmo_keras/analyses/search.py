@@ -20,8 +20,6 @@ from elmo_keras.files import OtherRun, check_same_run, file_stamp, replacing
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
-from elmo_keras.text.sentences import words_of_sentences
-from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.util.arguments import Count, Index
 from elmo_keras.util.command import import_tensorflow, stopping
 from elmo_keras.util.outputs import check_apart, check_file
@@ -121,7 +119,7 @@ def search(
     else:
         make_index(sentences, outputs[-1], index, center=center, overwrite=overwrite)
         searched = FaissIndex(outputs[-1], nprobe)
-    for tokens in read_queries(query, embedder.tokenizer):
+    for tokens in read_queries(query, embedder):
         print(f"Closest to: {' '.join(tokens)}")
         print(f" cosine {sentences.id_name:>8}  sentence")
         for row, cosine in zip(*searched.closest(embedder.encode([tokens])[0], top)):
@@ -130,15 +128,13 @@ def search(
             print(f"{cosine:7.3f} {id!s:>8}  {text}", flush=True)
 
 
-def read_queries(
-    query: Sequence[str], tokenizer: str | Tokenizer
-) -> Iterator[list[str]]:
+def read_queries(query: Sequence[str], embedder: Embedder) -> Iterator[list[str]]:
     """The tokens of a query, or of each line of standard input where there is none."""
     if not query:
         lines = lines_of(sys.stdin.buffer, "standard input")
-        yield from filter(None, words_of_sentences(lines, tokenizer))
+        yield from filter(None, embedder.split(lines))
         return
-    [tokens] = words_of_sentences(" ".join(query), tokenizer)
+    [tokens] = embedder.split(" ".join(query))
     if not tokens:
         raise ValueError("The query should have at least one token.")
     yield tokens
@@ -199,7 +195,7 @@ class ParquetSentences:
 
     def __init__(self, path: Path):
         # pyarrow is imported only for Parquet.
-        from elmo_keras.embed.writers.parquet import ParquetRows, read_metadata
+        from elmo_keras.embed.writers.parquet import ParquetRows, schema_metadata
 
         self._paths = [path]
         if path.is_dir():  # but for temporary and hidden files
@@ -208,7 +204,7 @@ class ParquetSentences:
         if not self._paths:
             raise FileNotFoundError(f"There are no .parquet files in {path}.")
         self._rows = ParquetRows(self._paths)
-        self._metadata = [read_metadata(schema) for schema in self._rows.schemas]
+        self._metadata = [schema_metadata(schema) for schema in self._rows.schemas]
         self.metadata = self._metadata[0] | {
             "files": list(map(file_stamp, self._paths))
         }

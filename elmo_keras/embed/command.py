@@ -7,8 +7,8 @@ from cyclopts import Parameter
 
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.corpus import embed_corpus
-from elmo_keras.embed.embedder import uses_litert
-from elmo_keras.embed.outputs import check_output, check_output_folder
+from elmo_keras.embed.embedder import Embedder, uses_litert
+from elmo_keras.embed.outputs import check_output, check_output_folder, is_npy
 from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.hub.local_files import local_files
@@ -98,13 +98,8 @@ def embed(
         part_kilobytes: text of a part, the least work that a kill can cost
     """
     paths = [Path("/dev/stdin" if path == "-" else path) for path in inputs]
-    ray = {
-        "address": address,
-        "workers": workers,
-        "text_column": text_column,
-        "id_column": id_column,
-    }
-    if engine is None and (len(paths) > 1 or any(ray.values())):
+    for_ray = len(paths) > 1 or address or workers or text_column or id_column
+    if engine is None and for_ray:
         raise ValueError(
             "More than one INPUT, --address, --workers, --text-column and --id-column "
             "work only with --engine ray."
@@ -123,34 +118,51 @@ def embed(
         check_output(output, read, shard=shard, pooling=pooling, overwrite=overwrite)
     # A published model is downloaded while Ctrl-C still ends the command at once.
     local_files(source, weights)
-    if not uses_litert(source, arithmetic):
+    if engine is None and not uses_litert(source, arithmetic):
         import_tensorflow()
-    settings = {
-        "weights": weights,
-        "layers": layers,
-        "mix": mix,
-        "gamma": gamma,
-        "pooling": pooling,
-        "keep_sentence_boundaries": keep_sentence_boundaries,
-        "lower_case": lower_case,
-        "dtype": "float16" if float16 else "float32",
-        "arithmetic": arithmetic,
-        "tokens_at_once": tokens_at_once,
-        "cache_bytes": cache_megabytes * 2**20,
-        "forget_sentences": forget_sentences,
-        "overwrite": overwrite,
-        "progress": True,
-    }
     with stopping() as stop:
-        settings["stop"] = stop.is_set
+        embedder = Embedder(
+            source,
+            weights=weights,
+            layers=layers,
+            mix=mix,
+            gamma=gamma,
+            pooling=pooling or ("mean" if is_npy(output) else None),
+            keep_sentence_boundaries=keep_sentence_boundaries,
+            lower_case=lower_case,
+            dtype="float16" if float16 else "float32",
+            arithmetic=arithmetic,
+            tokens_at_once=tokens_at_once,
+            cache_bytes=cache_megabytes * 2**20,
+            lazy=engine is not None,  # workers read the model
+        )
         if engine is None:
-            summary = embed_corpus(source, paths[0], output, shard=shard, **settings)
+            summary = embed_corpus(
+                embedder,
+                paths[0],
+                output,
+                shard=shard,
+                forget_sentences=forget_sentences,
+                overwrite=overwrite,
+                progress=True,
+                stop=stop.is_set,
+            )
         else:
             from elmo_keras.embed.ray import embed_on_ray
 
-            size = part_kilobytes * 2**10
             summary = embed_on_ray(
-                source, paths, output, part_bytes=size, **ray, **settings
+                embedder,
+                paths,
+                output,
+                text_column=text_column,
+                id_column=id_column,
+                forget_sentences=forget_sentences,
+                overwrite=overwrite,
+                workers=workers,
+                address=address,
+                part_bytes=part_kilobytes * 2**10,
+                progress=True,
+                stop=stop.is_set,
             )
     print(summary)
     if not summary.finished:

@@ -15,7 +15,7 @@ from elmo_keras.embed.outputs import check_output, is_hdf5, is_npy, is_parquet
 from elmo_keras.embed.parts import (
     Parts,
     Summary,
-    read_metadata,
+    read_part_metadata,
     read_parts,
     sentence_to_index,
     write_part,
@@ -41,7 +41,6 @@ def embed_corpus(
     overwrite: bool = False,
     progress: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    **settings: Any,
 ) -> Summary:
     """Writes the vectors of all sentences of a text file.
 
@@ -51,7 +50,7 @@ def embed_corpus(
     the disk has damaged, and the result is the same byte for byte.
 
     Args:
-        model: an `Embedder`, or any model that it reads.
+        model: an `Embedder`, or any model that it reads, for the default vectors.
         source: text, plain or gzipped, one sentence a line, tokens separated by
             spaces. Sentence i is line i, from 0; an empty line has no tokens.
         output: an HDF5 file with the dataset `"i"` for sentence i, and
@@ -59,7 +58,7 @@ def embed_corpus(
             (the last one for repeated lines); its name ends in `.hdf5` or `.h5`. If
             the name ends in `.parquet`, a row for each sentence, in their order, see
             `writers.parquet.Rows`; in `.npy`, one array with a vector of each sentence,
-            whose `pooling` is `"mean"` by default.
+            by default the mean over its tokens.
         shard: `(i, n)` for every n-th line from the i-th on, i from 1; the output's
             name then has `.i-of-n` before its ending. `read_embeddings` reads the
             shards as one.
@@ -69,7 +68,6 @@ def embed_corpus(
             one is finished, and what is unfinished of another text, model or call.
         progress: whether to show progress on standard error.
         stop: called after every batch; the call ends when it returns True.
-        **settings: further arguments of `Embedder`, unless `model` is one.
 
     Raises:
         ValueError: an argument is out of range, the text is not UTF-8, the output
@@ -78,18 +76,15 @@ def embed_corpus(
         OSError: a file can't be read or written; what was written is kept.
     """
     source, output = Path(source), Path(output)
-    is_embedder = isinstance(model, Embedder)
-    if is_embedder and settings:
-        names = ", ".join(settings)
-        raise ValueError(f"An `Embedder` has its settings. Leave out: {names}")
-    pooling = model.engine.pooling if is_embedder else settings.get("pooling")
+    pooling = model.pooling if isinstance(model, Embedder) else None
     output = check_output(
         output, [source], shard=shard, pooling=pooling, overwrite=overwrite
     )
-    if is_npy(output) and not is_embedder:
-        settings["pooling"] = pooling or "mean"
-    embedder = model if is_embedder else Embedder(model, **settings)
-    if is_npy(output) and embedder.engine.pooling is None:
+    if isinstance(model, Embedder):
+        embedder = model
+    else:
+        embedder = Embedder(model, pooling="mean" if is_npy(output) else None)
+    if is_npy(output) and embedder.pooling is None:
         raise ValueError("For .npy an `Embedder` should have `pooling`.")
     texts = not (forget_sentences or is_npy(output))
     name = f"{shard[0]}/{shard[1]}"
@@ -97,8 +92,8 @@ def embed_corpus(
         metadata = embedder.parquet_metadata(name, texts=texts)
     else:
         metadata = embedder.file_metadata(name)
-    job = metadata | {"pooling": embedder.engine.pooling}
-    lines, parts = _Lines(source, shard), Parts(output, ".npy", read_metadata)
+    job = metadata | {"pooling": embedder.pooling}
+    lines, parts = _Lines(source, shard), Parts(output, ".npy", read_part_metadata)
     with parts.only_writer(), Progress(disable=not progress) as bar:
         parts.open(job, overwrite=overwrite)
         written = _write_parts(embedder, lines, parts, texts, stop)

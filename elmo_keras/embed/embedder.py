@@ -1,5 +1,7 @@
 """ELMo vectors of any sentences, for programs."""
 
+import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -12,7 +14,7 @@ import numpy as np
 
 from elmo_keras.argument_checks import check_choices, check_counts, check_finite
 from elmo_keras.config import Arithmetic
-from elmo_keras.embed.engines.engine import Engine
+from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.files import installed_version
 from elmo_keras.hub.local_files import absolute
@@ -23,13 +25,16 @@ from elmo_keras.text.length_batches import (
     chunks,
     in_turn,
 )
-from elmo_keras.text.sentences import Sentence, plain, tokens_of_sentences
+from elmo_keras.text.sentences import (
+    Sentence,
+    plain,
+    tokens_of_sentences,
+    words_of_sentences,
+)
 from elmo_keras.text.tokenizers import find_tokenizer
 
 if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo
-
-LITE = ".tflite"  # suffix of a file for LiteRT
 
 
 class Batch(NamedTuple):
@@ -41,6 +46,7 @@ class Batch(NamedTuple):
     table: WordTable  # the words that have these ids
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
 class Embedder:
     """Computes the ELMo vectors of sentences as NumPy arrays.
 
@@ -49,7 +55,8 @@ class Embedder:
     no other state: a sentence has the same vectors in any call.
 
     Several threads can use one embedder. Its pickle holds the path or name of the
-    model, not the weights; another process reads the model at the first use.
+    model, not the weights; another process reads the model at the first use. Embedders
+    are equal if all their arguments are.
 
     Args:
         model: a model that `Elmo.from_pretrained` reads; a `.tflite` file of `export
@@ -63,10 +70,10 @@ class Embedder:
         gamma: the factor of the mix; by default that of the model's own mix, or 1.
         pooling: None for a vector of each token; `"mean"` or `"max"` for one vector
             of each sentence, over its tokens, 0 if it has none.
-        dtype: dtype of the arrays, `"float32"` or `"float16"`.
-        arithmetic: `"int8"`: LiteRT computes, without TensorFlow, from a file that is
-            made in the cache at the first use. Or Keras' dtype policy: `"float32"`,
-            the default, `"bfloat16"` or `"mixed_bfloat16"`.
+        dtype: the type of the arrays' numbers, `"float32"` or `"float16"`.
+        arithmetic: what computes. `"int8"`: LiteRT, without TensorFlow, from a file that
+            is made in the cache at the first use. Or TensorFlow, by Keras' dtype policy
+            `"float32"`, the default, `"bfloat16"` or `"mixed_bfloat16"`.
         tokenizer: how a `str` is split into tokens: at `"spaces"`, into `"words"` and
             punctuation, or by a function; by default as the model's text was.
         keep_sentence_boundaries: whether the vectors of `<S>` and `</S>` are kept, two
@@ -76,6 +83,8 @@ class Embedder:
             2048 with LiteRT.
         cache_bytes: about how much memory is used to keep the vectors of words.
         threads: with LiteRT, 1 or 2: by default one for each direction.
+        lazy: whether the model is read at the first use, as by a pickled embedder, and
+            not now: for a program that only sends the embedder to others.
 
     Raises:
         FileNotFoundError: a file of the model is missing; the message names it.
@@ -90,75 +99,66 @@ class Embedder:
     (2, 10)
     """
 
-    def __init__(
-        self,
-        model: "str | Path | Elmo",
-        *,
-        weights: str | Path | None = None,
-        layers: str | int = "mix",
-        mix: Sequence[float] | None = None,
-        gamma: float | None = None,
-        pooling: str | None = None,
-        dtype: str = "float32",
-        arithmetic: str | None = None,
-        tokenizer: str | Callable[[str], Sequence[str]] | None = None,
-        keep_sentence_boundaries: bool = False,
-        lower_case: bool = False,
-        tokens_at_once: int | None = None,
-        cache_bytes: int = 2**28,
-        threads: int | None = None,
-    ):
-        if not (mix is None and gamma is None) and layers != "mix":
+    model: "str | Path | Elmo"
+    _: dataclasses.KW_ONLY
+    weights: str | Path | None = None
+    layers: str | int = "mix"
+    mix: Sequence[float] | None = None
+    gamma: float | None = None
+    pooling: str | None = None
+    dtype: str = "float32"
+    arithmetic: str | None = None
+    tokenizer: str | Callable[[str], Sequence[str]] | None = None
+    keep_sentence_boundaries: bool = False
+    lower_case: bool = False
+    tokens_at_once: int | None = None
+    cache_bytes: int = 2**28
+    threads: int | None = None
+    lazy: dataclasses.InitVar[bool] = False
+    _read: "_Read" = dataclasses.field(
+        default_factory=lambda: _Read(), init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self, lazy):
+        if not (self.mix is None and self.gamma is None) and self.layers != "mix":
             raise ValueError(
                 "`mix` and `gamma` are the weights and the factor of `layers='mix'`. "
-                f"Received: {layers=}, {mix=}, {gamma=}"
+                f"Received: layers={self.layers!r}, mix={self.mix}, gamma={self.gamma}"
             )
-        if mix is not None:
-            check_finite("The weights of the mix", mix, 1)
-        check_counts(most=2**63 - 1, cache_bytes=cache_bytes)
-        if tokens_at_once is not None:
-            check_counts(tokens_at_once=tokens_at_once)
-        if threads is not None:
-            check_counts(threads=threads)
-        is_layer = hasattr(model, "bilm")
-        if is_layer and not (weights is None and arithmetic is None):
+        if self.mix is not None:
+            check_finite("The weights of the mix", self.mix, 1)
+            object.__setattr__(self, "mix", tuple(self.mix))
+        check_choices(("float32", "float16"), dtype=self.dtype)
+        check_choices((None, "mean", "max"), pooling=self.pooling)
+        check_counts(most=2**63 - 1, cache_bytes=self.cache_bytes)
+        if self.tokens_at_once is not None:
+            check_counts(tokens_at_once=self.tokens_at_once)
+        if self.threads is not None:
+            check_counts(threads=self.threads)
+        is_layer = hasattr(self.model, "bilm")
+        if is_layer and not (self.weights is None and self.arithmetic is None):
             raise ValueError(
                 "`weights` and `arithmetic` belong to a model that is read. Received "
                 "them with an `Elmo` layer."
             )
-        if arithmetic is not None:
-            check_choices(get_args(Arithmetic), arithmetic=arithmetic)
-        if tokenizer is not None:
-            find_tokenizer(tokenizer)
-        is_lite = uses_litert(model, arithmetic)
-        settings = {
-            "model": model if is_layer else absolute(model),
-            "weights": None if weights is None else absolute(weights),
-            "layers": layers,
-            "mix": None if mix is None else tuple(mix),
-            "gamma": gamma,
-            "pooling": pooling,
-            "dtype": dtype,
-            "arithmetic": arithmetic,
-            "tokenizer": tokenizer,
-            "keep_sentence_boundaries": keep_sentence_boundaries,
-            "lower_case": lower_case,
-            "tokens_at_once": tokens_at_once or (2**11 if is_lite else 2**13),
-            "cache_bytes": cache_bytes,
-            "threads": threads,
-        }
-        self.__setstate__({"settings": settings, "fingerprint": None})
-        self._load()
+        if self.arithmetic is not None:
+            check_choices(get_args(Arithmetic), arithmetic=self.arithmetic)
+        if self.tokenizer is not None:
+            find_tokenizer(self.tokenizer)
+        if not is_layer:
+            object.__setattr__(self, "model", absolute(self.model))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", absolute(self.weights))
+        if not lazy:
+            self._load()
 
     def __repr__(self) -> str:
-        names = "layers", "mix", "gamma", "pooling", "dtype", "arithmetic", "tokenizer"
-        shown = [f"{self._settings['model']!r}"]
-        shown += [
-            f"{name}={self._settings[name]!r}"
-            for name in names
-            if self._settings[name] is not None
+        others = [
+            f"{field.name}={value!r}"
+            for field in dataclasses.fields(self)[1:]
+            if field.repr and (value := getattr(self, field.name)) != field.default
         ]
-        return f"Embedder({', '.join(shown)})"
+        return f"Embedder({', '.join([repr(self.model), *others])})"
 
     def __call__(
         self, sentences: str | Iterable[Sentence]
@@ -217,7 +217,7 @@ class Embedder:
         if isinstance(sentences, (str, bytes)):
             sentences = [sentences]
         n_sentences = len(sentences) if isinstance(sentences, Sized) else None
-        tokens = tokens_of_sentences(sentences, self.tokenizer)
+        tokens = tokens_of_sentences(sentences, self._tokenizer)
         with Progress(disable=not progress) as bar:
             for array in in_turn(self._computed(tokens, n_sentences, bar)):
                 yield _normalize(array) if normalize else array
@@ -231,6 +231,10 @@ class Embedder:
             bar.add(int(batch.lengths.sum()), n_sentences and n_done / n_sentences)
             yield from zip(batch.sentences, arrays)
 
+    def split(self, sentences: str | Iterable[Sentence]) -> Iterator[list[str]]:
+        """Yields the tokens of each sentence, as `encode` splits it."""
+        return words_of_sentences(sentences, self._tokenizer)
+
     def batches(
         self, sentences: Iterable[Sequence[bytes]], words: WordVectors | None = None
     ) -> Iterator[Batch]:
@@ -238,14 +242,14 @@ class Embedder:
 
         The embedder keeps the vectors of words, or `words` does.
         """
-        self._load()
-        words = self._words if words is None else words
-        n_tokens, first = self._settings["tokens_at_once"], 0
-        at_once = SORTED_TOGETHER * n_tokens
-        if self._settings["lower_case"]:
+        cache = self._load().words if words is None else words
+        n_tokens, first = self._tokens_at_once, 0
+        if self.lower_case:
             sentences = ([t.decode().lower().encode() for t in s] for s in sentences)
-        for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):
-            table, word_ids = words.encode(chunk)
+        for chunk in chunks(
+            sentences, SORTED_TOGETHER * n_tokens, lambda s: len(s) + N_BOUNDARIES
+        ):
+            table, word_ids = cache.encode(chunk)
             lengths = np.array([len(ids) for ids in word_ids])
             for indices in balanced_batches(lengths.tolist(), n_tokens):
                 yield Batch(
@@ -262,13 +266,12 @@ class Embedder:
 
     def new_words(self) -> WordVectors:
         """Vectors of words for `batches` that depend on no earlier call."""
-        return WordVectors(self.engine, self._settings["cache_bytes"])
+        return WordVectors(self.engine, self.cache_bytes)
 
     @property
     def engine(self) -> Engine:
         """What computes the vectors of a batch; it knows their layers and shape."""
-        self._load()
-        return self._engine
+        return self._load().engine
 
     @property
     def elmo(self) -> "Elmo":
@@ -281,20 +284,28 @@ class Embedder:
         return 2 * self.engine.config.projection_dim
 
     @property
-    def tokenizer(self) -> str | Callable[[str], Sequence[str]]:
-        """How a `str` is split: a name or a function."""
-        return self._settings["tokenizer"] or self.engine.config.tokenizer
+    def is_lite(self) -> bool:
+        """Whether LiteRT computes, and TensorFlow isn't needed."""
+        return uses_litert(self.model, self.arithmetic)
+
+    @property
+    def _tokenizer(self):
+        return self.tokenizer or self.engine.config.tokenizer
+
+    @property
+    def _tokens_at_once(self):
+        return self.tokens_at_once or (2**11 if self.is_lite else 2**13)
 
     @property
     def metadata(self) -> dict[str, Any]:
         """Everything that the vectors depend on, as JSON values."""
-        engine, tokenizer = self.engine, self.tokenizer
+        engine, tokenizer = self.engine, self._tokenizer
         mix = engine.mix if engine.layers == "mix" else {}
         names = "keep_sentence_boundaries", "lower_case"
         tokenizer = getattr(tokenizer, "__qualname__", tokenizer)
         return (
             mix
-            | {name: True for name in names if self._settings[name]}
+            | {name: True for name in names if getattr(self, name)}
             | {
                 "model": engine.model,
                 "layers": engine.layers,
@@ -309,7 +320,8 @@ class Embedder:
     def file_metadata(self, shard: str = "1/1") -> dict[str, Any]:
         """The metadata of every file of these vectors, as JSON values."""
         sizes = {
-            name: self._settings[name] for name in ("tokens_at_once", "cache_bytes")
+            "tokens_at_once": self._tokens_at_once,
+            "cache_bytes": self.cache_bytes,
         }
         version = installed_version("elmo-keras") or "(not installed)"
         metadata = self.metadata | {"shard": shard} | sizes | {"elmo_keras": version}
@@ -324,80 +336,78 @@ class Embedder:
             "options": self.engine.config.to_summary(),
         }
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
         """SHA-256 of everything that the vectors depend on, equal in all processes."""
-        if self._fingerprint is None:
-            text = json.dumps(self.metadata, sort_keys=True)
-            self._fingerprint = hashlib.sha256(text.encode()).hexdigest()
-        return self._fingerprint
+        text = json.dumps(self.metadata, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
-    def _load(self):
-        with self._lock:
-            if self._engine is None:
-                self._engine = self._read_engine()
+    def _load(self) -> "_Read":
+        read = self._read
+        with read.lock:
+            if read.engine is None:
+                read.engine = self._read_engine()
                 # Only an embedder that was pickled needs the hash of all weights.
-                if self._expected and self._expected != self.fingerprint:
-                    self._engine = None
+                if read.expected and read.expected != self.fingerprint:
+                    read.engine = None
                     raise ValueError(
-                        f"{self._settings['model']} has changed since the embedder was "
-                        "pickled. Make the embedder again."
+                        f"{self.model} has changed since the embedder was pickled. Make "
+                        "the embedder again."
                     )
-                self._words = self.new_words()
+                read.words = self.new_words()
+            return read
 
-    def _read_engine(self):
-        settings = self._settings
-        model, weights = settings["model"], settings["weights"]
-        arithmetic = settings["arithmetic"]
-        names = "layers", "mix", "gamma", "dtype", "pooling", "keep_sentence_boundaries"
-        choice = {name: settings[name] for name in names}
-        if not uses_litert(model, arithmetic):
+    def _read_engine(self) -> Engine:
+        if not self.is_lite:
             from elmo_keras.elmo import Elmo
             from elmo_keras.embed.engines.tensorflow import TensorFlowEngine
 
-            if isinstance(model, str):
-                dtype = "float32" if arithmetic is None else arithmetic
-                model = Elmo.from_pretrained(model, weights=weights, dtype=dtype)
-            return TensorFlowEngine(model, **choice)
-        from elmo_keras.embed.engines.litert import LiteRTEngine
-        from elmo_keras.lite.engine import LiteElmo, read_or_convert
-
-        is_file = Path(model).suffix == LITE
-        if is_file and weights:
-            raise ValueError(f"{model} holds its weights. Leave out {weights}.")
-        if is_file:
-            lite = LiteElmo.read(Path(model), settings["threads"])
+            engine, bilm = TensorFlowEngine, self.model
+            if isinstance(bilm, str):
+                dtype = self.arithmetic or "float32"
+                bilm = Elmo.from_pretrained(bilm, weights=self.weights, dtype=dtype)
         else:
-            lite = read_or_convert(model, weights, settings["threads"])
-        engine = LiteRTEngine(lite, **choice)
-        exported = engine.arithmetic.split()[0]
-        if arithmetic not in (None, exported):
-            raise ValueError(
-                f"{model} was exported with arithmetic {exported}. Received: "
-                f"{arithmetic}. Leave it out, or export the model again."
-            )
-        return engine
+            from elmo_keras.embed.engines.litert import LiteRTEngine, read_litert
 
-    def __hash__(self):
-        return int(self.fingerprint[:15], 16)
+            engine = LiteRTEngine
+            bilm = read_litert(self.model, self.weights, self.arithmetic, self.threads)
+        return engine(
+            bilm,
+            self.layers,
+            mix=self.mix,
+            gamma=self.gamma,
+            dtype=self.dtype,
+            pooling=self.pooling,
+            keep_sentence_boundaries=self.keep_sentence_boundaries,
+        )
 
-    def __eq__(self, other):
-        same_kind = isinstance(other, Embedder)
-        return self.fingerprint == other.fingerprint if same_kind else NotImplemented
-
-    def __getstate__(self):
-        if not isinstance(self._settings["model"], str):
+    def __reduce__(self):
+        if not isinstance(self.model, str):
             raise TypeError(
                 "An `Embedder` of an `Elmo` layer can't be pickled. Make it from the "
                 "path or the name of a model."
             )
-        return {"settings": self._settings, "fingerprint": self.fingerprint}
+        is_read = self._read.engine is not None
+        fingerprint = self.fingerprint if is_read else self._read.expected
+        fields = [field.name for field in dataclasses.fields(self) if field.init]
+        arguments = {name: getattr(self, name) for name in fields}
+        return _unpickle, (arguments, fingerprint)
 
-    def __setstate__(self, state):
-        self._settings = state["settings"]
-        self._expected, self._fingerprint = state["fingerprint"], None
-        self._engine: Any = None
-        self._lock = threading.RLock()
+
+class _Read:
+    """What an embedder has read, and the fingerprint that it should have."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.engine: Any = None
+        self.words: Any = None
+        self.expected: str | None = None
+
+
+def _unpickle(arguments, fingerprint):
+    embedder = Embedder(**arguments, lazy=True)
+    embedder._read.expected = fingerprint
+    return embedder
 
 
 def uses_litert(model: Any, arithmetic: str | None) -> bool:

@@ -14,7 +14,7 @@ from elmo_keras.argument_checks import check_counts
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.length_batches import padded_arrays, shuffled_batches
-from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
+from elmo_keras.text.sentences import Sentence, plain
 
 
 class LayerCache:
@@ -25,14 +25,13 @@ class LayerCache:
     `projection_dim`.
 
     Args:
-        elmo: computes the layers: an `Elmo` layer, whose mixes are not used, or an
-            `Embedder` of all layers.
+        embedder: computes the layers, with `layers="all"`.
         sentences: lists of tokens; none of the tokens is `""`.
         folder: the folder of the file; None for the system's temporary folder.
         progress: whether to show progress on standard error.
 
     Output: of a batch of these sentences, float32 array `(batch, num_layers + 1, time,
-    2 · projection_dim)`, 0 at padding, as `elmo.all_layers` returns it.
+    2 · projection_dim)`, 0 at padding, as `Elmo.all_layers` returns it.
 
     Attributes:
         rms: the root mean square of each layer, float64 `(num_layers + 1,)`. A mix of
@@ -40,16 +39,15 @@ class LayerCache:
             `layer_norm`.
 
     >>> from elmo_keras import ElmoConfig
-    >>> elmo = Elmo(ElmoConfig.preset("test"))
-    >>> elmo.build()
-    >>> cache = LayerCache(elmo, [["A", "b"], ["c"]])
+    >>> embedder = Embedder(Elmo(ElmoConfig.preset("test")), layers="all")
+    >>> cache = LayerCache(embedder, [["A", "b"], ["c"]])
     >>> cache([["c"], ["A", "b"]]).shape
     (2, 3, 2, 10)
     """
 
     def __init__(
         self,
-        elmo: Elmo | Embedder,
+        embedder: Embedder,
         sentences: Sequence[Sequence[str]],
         folder: str | Path | None = None,
         *,
@@ -59,9 +57,7 @@ class LayerCache:
         ends = np.cumsum([len(sentence) for sentence in distinct], dtype=int)
         self._ends = dict(zip(distinct, ends.tolist()))
         n_tokens = int(ends[-1]) if distinct else 0
-        embedder = Embedder(elmo, layers="all") if isinstance(elmo, Elmo) else elmo
-        config = embedder.engine.config
-        n_layers, dim = config.n_layers + 1, 2 * config.projection_dim
+        n_layers, dim = embedder.engine.config.n_layers + 1, embedder.dim
         shape = max(1, n_tokens), n_layers, dim  # a file is never empty
         with tempfile.TemporaryFile(dir=folder) as file:
             if hasattr(os, "posix_fallocate"):  # a full disk is an error, no signal
@@ -139,14 +135,13 @@ def precompute_layers(
         texts, labels = _read_dataset(sentences, labels)
     else:
         texts = sentences
-    if isinstance(model, Elmo) and not model.built:
-        model.build()
-    if isinstance(model, (str, Path)):
+    if isinstance(model, Elmo):
+        model = Embedder(model, layers="all", tokenizer=tokenizer)
+    elif not isinstance(model, Embedder):
         model = Embedder(
             model, layers="all", arithmetic=arithmetic, tokenizer=tokenizer
         )
-    default = model.config.tokenizer if isinstance(model, Elmo) else model.tokenizer
-    tokens = list(words_of_sentences(texts, tokenizer or default))
+    tokens = list(model.split(texts))
     targets = None if labels is None else _targets(labels)
     if not tokens or targets is not None and len(targets) != len(tokens):
         count = "no labels" if targets is None else f"{len(targets)} labels"

@@ -32,7 +32,7 @@ from elmo_keras.files import (
 if TYPE_CHECKING:  # clients do without tqdm
     from elmo_keras.progress import Progress
 
-JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
+JOB, PARTS, STARTED, WHOLE, EARLIER = "job.json", "parts", "started", "whole", "earlier"
 MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
 
 
@@ -58,7 +58,7 @@ class Summary:
 class Parts:
     """The folder `OUTPUT.unfinished` of a job, whose parts become OUTPUT.
 
-    A part is written in `begun` and moved to `parts` when it is whole and on the disk.
+    A part is written in `started` and moved to `parts` when it is whole and on the disk.
     `read_metadata(path)` returns the metadata of a part, with the `digest` of its
     sentences, or None if it is missing or damaged.
     """
@@ -102,8 +102,8 @@ class Parts:
             if not overwrite:
                 raise
             self.discard()
-        shutil.rmtree(self.path / BEGUN, ignore_errors=True)
-        for name in PARTS, BEGUN:
+        shutil.rmtree(self.path / STARTED, ignore_errors=True)
+        for name in PARTS, STARTED:
             (self.path / name).mkdir(exist_ok=True)
         with replacing(self.path / JOB) as path:
             path.write_text(json.dumps(job))
@@ -183,7 +183,7 @@ class Parts:
     @contextlib.contextmanager
     def writing(self, index: int) -> Iterator[BinaryIO]:
         """A file that becomes the part when it is whole and on the disk."""
-        path = self.path / BEGUN / f"{self.part(index).name}.{uuid.uuid4().hex}"
+        path = self.path / STARTED / f"{self.part(index).name}.{uuid.uuid4().hex}"
         try:
             with path.open("xb") as file:
                 yield file
@@ -214,7 +214,7 @@ class Parts:
         """Removes all that a job has left, and nothing else in its folder."""
         for name in JOB, WHOLE:
             (self.path / name).unlink(missing_ok=True)
-        for name in PARTS, BEGUN, EARLIER:
+        for name in PARTS, STARTED, EARLIER:
             if (self.path / name).exists():
                 shutil.rmtree(self.path / name)
 
@@ -239,7 +239,7 @@ def write_part(
         file.write(json.dumps(metadata | {"crc32": zlib.crc32(values.data)}).encode())
 
 
-def read_metadata(path: Path) -> dict[str, Any] | None:
+def read_part_metadata(path: Path) -> dict[str, Any] | None:
     try:
         return {"digest": None} | _read(path)[0]
     except Exception:  # reading a damaged header, numpy also raises tokenize's errors

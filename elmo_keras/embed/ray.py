@@ -1,12 +1,13 @@
 """ELMo vectors by workers of Ray; needs `pip install 'elmo-keras[ray]'`."""
 
-# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
-
 import contextlib
+import dataclasses
 import functools
 import itertools
 import json
+import logging
 import os
+import re
 import signal
 import socket
 import threading
@@ -20,12 +21,12 @@ import pyarrow.parquet as pq
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from elmo_keras.embed.embedder import Embedder, uses_litert
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.outputs import check_output_folder
 from elmo_keras.embed.parts import Parts, Summary
 from elmo_keras.embed.text_rows import PIECE_BYTES, Piece, TextRows, split_pieces
 from elmo_keras.embed.writers.parquet import Row, Rows
-from elmo_keras.hub.local_files import absolute, local_files
+from elmo_keras.hub.local_files import local_files
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import text_files
 from elmo_keras.text.sentences import plain
@@ -51,34 +52,34 @@ class BatchEmbedder:
     `(rows,)` with an array `(tokens, dim)` in each place.
 
     Args:
-        model: the path of a model, the same on all workers, or its published name.
+        model: an `Embedder`, such as a lazy one, or a model that it reads. A path is
+            the same on all workers.
         text_column: the column of sentences, each a string or a list of tokens.
-        **settings: further arguments of `Embedder`.
 
     Raises:
         FileNotFoundError, ValueError: as `Embedder`.
     """
 
-    def __init__(self, model: str | Path, text_column: str = "text", **settings: Any):
-        self._embedder = worker_embedder(model, **settings)
+    def __init__(self, model: str | Path | Embedder, text_column: str = "text"):
+        self._embedder = on_this_worker(lazy_embedder(model))
         self._text_column = text_column
         engine = self._embedder.engine
         self._rows = Rows(engine.shape, engine.dtype, texts=False, metadata={})
 
     def __call__(self, batch: Batch) -> Batch:
         """The batch, a table or a dictionary of arrays, with columns of vectors."""
-        is_table, names = isinstance(batch, pa.Table), self._rows.names
-        if not (is_table or isinstance(batch, Mapping)):
+        names = self._rows.names
+        if not isinstance(batch, (pa.Table, Mapping)):
             raise TypeError(
                 'A batch should be a table or a dictionary: batch_format="pyarrow" or '
                 f'"numpy". Received: {type(batch).__name__}'
             )
-        present = batch.column_names if is_table else batch
+        present = batch.column_names if isinstance(batch, pa.Table) else batch
         if taken := [name for name in names if name in present]:
             raise ValueError(f"The batch already has a column `{taken[0]}`.")
         sentences = [plain(value) for value in plain(batch[self._text_column])]
         vectors = list(self._embedder.stream(sentences))
-        if is_table:
+        if isinstance(batch, pa.Table):
             for name, column in zip(names, self._rows.columns(vectors)):
                 batch = batch.append_column(self._rows.schema.field(name), column)
             return batch
@@ -93,16 +94,21 @@ class BatchEmbedder:
         return dict(batch) | columns
 
 
-def worker_embedder(model: str | Path, **settings: Any) -> Embedder:
-    """An `Embedder` with the processors and GPUs that Ray assigned to this process."""
+def lazy_embedder(model: str | Path | Embedder) -> Embedder:
+    return model if isinstance(model, Embedder) else Embedder(model, lazy=True)
+
+
+@functools.lru_cache(maxsize=1)
+def on_this_worker(embedder: Embedder) -> Embedder:
+    """The embedder, kept, with the processors and GPUs that Ray assigned to this process."""
     context = ray.get_runtime_context()
     if context.worker.mode != ray.WORKER_MODE:
-        return Embedder(model, **settings)
+        return embedder
     assigned = context.get_assigned_resources()
     n_threads = max(1, int(assigned.get("CPU", 1)))
-    if uses_litert(model, settings.get("arithmetic")):
-        settings.setdefault("threads", min(2, n_threads))
-        return Embedder(model, **settings)
+    if embedder.is_lite:
+        n_threads = embedder.threads or min(2, n_threads)
+        return dataclasses.replace(embedder, threads=n_threads, lazy=True)
     import tensorflow as tf  # LiteRT does without it
 
     with contextlib.suppress(RuntimeError):  # TensorFlow computes already
@@ -112,14 +118,11 @@ def worker_embedder(model: str | Path, **settings: Any) -> Embedder:
             tf.config.set_visible_devices([], "GPU")
         for gpu in tf.config.get_visible_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
-    return Embedder(model, **settings)
-
-
-_cached_embedder = functools.lru_cache(maxsize=1)(worker_embedder)
+    return embedder
 
 
 def embed_on_ray(
-    model: str | Path,
+    model: str | Path | Embedder,
     inputs: str | Path | Iterable[str | Path],
     output: str | Path,
     *,
@@ -132,7 +135,6 @@ def embed_on_ray(
     part_bytes: int = PIECE_BYTES,
     progress: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    **settings: Any,
 ) -> Summary:
     """Writes the vectors of all sentences of many files, by workers of a Ray cluster.
 
@@ -145,8 +147,8 @@ def embed_on_ray(
     the folder of the output under the same path.
 
     Args:
-        model: a model that `Embedder` reads, under the same path for all workers. A
-            published one is downloaded to this machine.
+        model: an `Embedder`, such as a lazy one, or a model that it reads, under the same
+            path for all workers. A published one is downloaded to this machine.
         inputs: files or patterns of files: text or Parquet, see `text_rows.TextRows`.
         output: a folder, which may be missing or empty.
         text_column, id_column: see `text_rows.TextRows`. With an `id_column`, `id`
@@ -156,7 +158,7 @@ def embed_on_ray(
         address: of the cluster: `auto`, `HOST:PORT` or what else `ray.init` takes; None
             for `RAY_ADDRESS`, or else for a cluster on this machine alone.
         part_bytes: size of a part in bytes of text, see `text_rows.split_pieces`.
-        forget_sentences, overwrite, progress, stop, **settings: as in `embed_corpus`.
+        forget_sentences, overwrite, progress, stop: as in `embed_corpus`.
 
     Raises:
         ValueError, OSError: as `embed_corpus`.
@@ -166,13 +168,18 @@ def embed_on_ray(
     inputs = [inputs] if isinstance(inputs, (str, Path)) else inputs
     paths = text_files([str(path) for path in inputs])
     check_output_folder(output, paths, overwrite=overwrite)
-    model, weights = local_files(model, settings.get("weights"))
-    settings.setdefault("tokenizer", "spaces")  # of a line, as in `embed_corpus`
-    settings["model"], settings["texts"] = absolute(model), not forget_sentences
-    settings["weights"] = weights and absolute(weights)
-    if settings.get("mix") is not None:
-        settings["mix"] = tuple(settings["mix"])  # hashable, for `_cached_embedder`
-    rows, parts = TextRows(paths, text_column, id_column), _parts(output)
+    embedder = lazy_embedder(model)
+    model, weights = local_files(embedder.model, embedder.weights)
+    embedder = dataclasses.replace(
+        embedder,
+        model=model,
+        weights=weights,
+        tokenizer=embedder.tokenizer or "spaces",  # of a line, as in `embed_corpus`
+        lazy=True,
+    )
+    texts = not forget_sentences
+    rows = TextRows(paths, text_column, id_column)
+    parts = Parts(output, ".parquet", read_piece_metadata)
     with (
         parts.only_writer(),
         Progress(disable=not progress) as bar,
@@ -185,18 +192,21 @@ def embed_on_ray(
             max_calls=0,  # a process keeps its model, also on a GPU
             max_retries=MAX_RETRIES,
         )
-        task, done = remote(describe_vectors).remote(**settings), []
+        task, done = remote(describe_vectors).remote(embedder, texts), []
         while not done:
             if stop():
                 return Summary(output)
             done, _ = ray.wait([task], timeout=BETWEEN_CHECKS)
         job = _result(task) | {"text_column": rows.text_column, "id_column": id_column}
         parts.open(job | {"piece_bytes": part_bytes}, overwrite=overwrite)
-        write = functools.partial(
-            remote(write_part).remote, output=output.absolute(), **settings
+        write = remote(embed_piece)
+        written = _write_parts(
+            parts,
+            split_pieces(rows, part_bytes),
+            lambda piece: write.remote(piece, embedder, parts, texts),
+            n_workers,
+            stop,
         )
-        pieces = split_pieces(rows, part_bytes)
-        written = _write_parts(parts, pieces, write, n_workers, stop)
         summary = parts.count(written, bar, rows.share, stop)
         if summary.finished:
             parts.finish(parts.folder)
@@ -206,11 +216,11 @@ def embed_on_ray(
 def _write_parts(
     parts: Parts,
     pieces: Iterator[Piece],
-    write: Callable[..., ray.ObjectRef],
+    write: Callable[[Piece], "ray.ObjectRef[dict[str, Any]]"],
     n_workers: int,
     stop: Callable[[], bool],
 ) -> Iterator[tuple[bool, int, int]]:
-    tasks = []
+    tasks: list[ray.ObjectRef[dict[str, Any]]] = []
     while not stop():
         following = list(itertools.islice(pieces, n_workers - len(tasks)))
         for piece in following:
@@ -226,13 +236,14 @@ def _write_parts(
             return
 
 
-def _result(task):
+def _result(task: "ray.ObjectRef[dict[str, Any]]") -> dict[str, Any]:
     """The result of a task, or its error, with the machine if there are several."""
     try:
         return ray.get(task)
     except RayTaskError as error:
         cause = error.cause
-        machine = f" (on the machine {error.ip})" if len(ray.nodes()) > 1 else ""
+        ip = re.search(r"\bip=([^\s,)]+)", str(error))
+        machine = f" (on the machine {ip[1]})" if ip and len(ray.nodes()) > 1 else ""
         if isinstance(cause, OSError) and cause.errno:
             text = f"{cause.strerror}{machine}"
             raise type(cause)(cause.errno, text, cause.filename) from error
@@ -242,24 +253,23 @@ def _result(task):
         raise CommandFailed(f"{cause or error}{machine}") from error
     except RayError as error:
         raise CommandFailed(
-            f"A part was begun {MAX_RETRIES + 1} times, and its process ended each "
+            f"A part was started {MAX_RETRIES + 1} times, and its process ended each "
             f"time. Is there enough memory for all workers? {error!s:.500}"
         ) from error
 
 
-def describe_vectors(*, texts: bool, **settings: Any) -> dict[str, Any]:
+def describe_vectors(embedder: Embedder, texts: bool) -> dict[str, Any]:
     """Everything that the vectors of a job depend on."""
-    return _cached_embedder(**settings).parquet_metadata(texts=texts)
+    return on_this_worker(embedder).parquet_metadata(texts=texts)
 
 
-def write_part(
-    piece: Piece, *, output: Path, texts: bool, **settings: Any
+def embed_piece(
+    piece: Piece, embedder: Embedder, parts: Parts, texts: bool
 ) -> dict[str, Any]:
     """Embeds a piece, writes it as a part of the job, and returns the part's metadata."""
-    embedder, parts = _cached_embedder(**settings), _parts(output)
-    job = embedder.parquet_metadata(texts=texts)
+    embedder = on_this_worker(embedder)
+    job, engine = embedder.parquet_metadata(texts=texts), embedder.engine
     parts.check_open(job)
-    engine = embedder.engine
     ids = type(piece.ids[0]) if piece.ids else None
     rows = Rows(engine.shape, engine.dtype, texts=texts, metadata=job, ids=ids)
     sentences = zip(
@@ -279,10 +289,6 @@ def write_part(
         rows.write(file, itertools.starmap(Row, sentences), more)
         parts.check_open(job)
     return metadata
-
-
-def _parts(output):
-    return Parts(output, ".parquet", read_piece_metadata)
 
 
 def read_piece_metadata(path: Path) -> dict[str, Any] | None:
@@ -323,7 +329,7 @@ def _connect(address):
         host, _, port = address.rpartition(":")
         if port.isdecimal() and "/" not in host:
             socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
-        ray.init(address, logging_level="ERROR", log_to_driver=False, **local)
+        ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **local)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"There should be a Ray cluster at {address}. {error}"

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import functools
-import hashlib
 import itertools
 import os
 import threading
@@ -12,22 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.files import file_digest
-from elmo_keras.formats.model_parts import OF_SOFTMAX, parts_of_model
-from elmo_keras.hub.cache import LITERT, cache_folder, only_writer
-from elmo_keras.hub.local_files import local_files, model_title
-from elmo_keras.lite.lite_file import (
-    DAMAGES,
-    VERSION,
-    LiteFile,
-    not_whole,
-    read_lite,
-)
+from elmo_keras.lite.lite_file import DAMAGES, LiteFile, not_whole, read_lite
 from elmo_keras.lite.lstm import LiteLstm
-from elmo_keras.lite.runtime import CompiledModel, aligned, library
+from elmo_keras.lite.runtime import CompiledModel, aligned
 from elmo_keras.text.word_ids import PADDING, WordIds
-
-_ARITHMETIC = "int8"  # of models that are converted at their first use
 
 
 class LiteElmo:
@@ -241,42 +228,3 @@ class _Tokens:
             run = self._models[model].bind(f"w{rows}_{characters}", arrays)
             bound[rows, characters] = run, arrays
         return bound[rows, characters]
-
-
-def read_or_convert(
-    model: str | Path, weights: str | Path | None, threads: int | None
-) -> LiteElmo:
-    """A model by the file of its content in the cache, made at the first use."""
-    library()  # before a model is downloaded and converted
-    options, weights_file = local_files(model, weights)
-    parts = [p for p in (options, weights_file) if p is not None]
-    files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
-    source = hashlib.sha256(f"{VERSION} {_ARITHMETIC}".encode())
-    for file in files:
-        if not file.match(OF_SOFTMAX[0]):  # which vectors don't need
-            source.update(f" {file.name} {file_digest(file)}".encode())
-    source = source.hexdigest()
-    folder = cache_folder() / LITERT
-    path = folder / f"{model_title(model)}-{_ARITHMETIC}-{source[:16]}.tflite"
-    lite = _read_cached(path, source, threads)
-    if lite is None:
-        waiting = f"Waiting for another process, which converts {model}."
-        with only_writer(folder, waiting):
-            lite = _read_cached(path, source, threads)
-            if lite is None:
-                from elmo_keras.elmo import Elmo
-                from elmo_keras.lite.convert import convert
-
-                elmo = Elmo.from_pretrained(options, weights=weights_file)
-                convert(elmo, path, _ARITHMETIC, source=source)
-                lite = LiteElmo.read(path, threads)
-    return lite
-
-
-def _read_cached(path, source, threads):
-    """The model of a file in the cache; None if it is damaged, or another's."""
-    try:
-        lite = LiteElmo.read(path, threads)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
-    return lite if lite.metadata.get("source") == source else None

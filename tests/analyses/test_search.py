@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import Elmo, embed_corpus
+from elmo_keras import Embedder, embed_corpus
 from elmo_keras.analyses import search
 from elmo_keras.analyses.search import (
     ExactIndex,
@@ -65,9 +65,9 @@ def text(tmp_path, indexed):
 @pytest.fixture(scope="module")
 def in_parquet(tmp_path_factory, indexed, model_directory):
     """A folder of two Parquet files with the sentences, not in their order."""
-    folder, elmo = tmp_path_factory.mktemp("in"), Elmo.from_pretrained(model_directory)
-    options = {"layers": "average", "pooling": "mean"}
-    embed_corpus(elmo, indexed / "text.txt", folder / "b.parquet", **options)
+    folder = tmp_path_factory.mktemp("in")
+    embedder = Embedder(model_directory, layers="average", pooling="mean")
+    embed_corpus(embedder, indexed / "text.txt", folder / "b.parquet")
     table = pq.read_table(folder / "b.parquet")
     pq.write_table(table[3:], folder / "a.parquet")
     pq.write_table(table[:3], folder / "b.parquet", row_group_size=2)

@@ -86,10 +86,7 @@ def test_a_layer_is_not_taken_for_weights(elmo):
 
 def test_its_representation_names_the_model_and_the_choice(means, model_directory):
     path = str(model_directory)
-    assert (
-        repr(means)
-        == f"Embedder({path!r}, layers='mix', pooling='mean', dtype='float32')"
-    )
+    assert repr(means) == f"Embedder({path!r}, pooling='mean', tokens_at_once=10)"
 
 
 def test_one_sentence_and_none(means, all_layers):

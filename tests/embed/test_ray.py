@@ -1,6 +1,8 @@
-"""A whole job, whose tasks run in this process."""
+"""Vectors by a real Ray cluster on this machine, whose processes are killed."""
 
+import contextlib
 import json
+import os
 import signal
 import socket
 
@@ -9,203 +11,200 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import Embedder
-from elmo_keras.embed.writers import parquet
+from elmo_keras import Embedder, embed_corpus
+from elmo_keras.embed.parts import folder_of
 from elmo_keras.util.command import CommandFailed
-from tests.support import stand_in_ray
+from tests.support import embedding_runs as runs
 from tests.support.commands import command
+from tests.support.processes import descendants, title
+from tests.support.waiting import wait_until
+
+ray = pytest.importorskip("ray", reason="needs Ray: pip install 'elmo-keras[ray]'")
+
+from elmo_keras.embed import ray as on_ray
+
+# Ray's own, of many kinds.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 LINES = [f"line {i} has w{i % 7} " + "more " * (i % 5) for i in range(60)]
-SIZE = 150  # bytes of a part
-SETTINGS = {"layers": "top", "pooling": "mean", "tokens_at_once": 64}
+CHOICE = {"layers": "top", "pooling": "mean", "tokens_at_once": 64}
+AT_WORK = "ray::embed_piece"
 
 
 @pytest.fixture(scope="module")
-def module():
-    """The stand-in, and the module under test that has imported it."""
-    with stand_in_ray.installed() as modules:
-        yield modules
+def cluster():
+    with on_ray.connected("local"):
+        yield
 
 
 @pytest.fixture
-def ray(module):
-    ray, _ = module
-    ray.__init__()
-    return ray
-
-
-@pytest.fixture
-def job(module, ray, model_directory, tmp_path):
+def job(cluster, model_directory, tmp_path):
     """Runs a job over `text.txt` into `out`."""
-    source = tmp_path / "text.txt"
-    source.write_text("\n".join(LINES))
+    (tmp_path / "text.txt").write_text("\n".join(LINES))
+    embedder = Embedder(model_directory, **CHOICE, lazy=True)
 
-    def run(inputs=source, **options):
-        options = SETTINGS | {"part_bytes": SIZE} | options
-        return module[1].embed_on_ray(
-            model_directory, inputs, tmp_path / "out", **options
-        )
+    def run(inputs=tmp_path / "text.txt", **options):
+        options = {"part_bytes": 150} | options
+        return on_ray.embed_on_ray(embedder, inputs, tmp_path / "out", **options)
 
     return run
+
+
+@pytest.fixture
+def output(tmp_path):
+    return tmp_path / "out"
 
 
 def rows(folder):
     return pq.read_table(folder).to_pydict()
 
 
-def n_written(ray):
-    return ray.finished.count("write_part")
+def after(output, n_parts):
+    """Ends a job as soon as it has N parts."""
+    return lambda: runs.n_parts(output) >= n_parts
 
 
-def test_the_rows_are_those_of_the_text(job, ray, model_directory, tmp_path):
-    summary = job()
-    out = rows(tmp_path / "out")
-    assert out["id"] == list(range(60))
-    assert out["text"] == [line.strip() for line in LINES]
-    vectors = Embedder(model_directory, **SETTINGS)(LINES)
-    np.testing.assert_allclose(out["vector"], vectors, atol=1e-6)
+def at_work(pid):
+    return [other for other in descendants(pid) if AT_WORK in title(other)]
+
+
+def check_as_one_file(output, text, model_directory):
+    path = text.with_suffix(".parquet")
+    embed_corpus(Embedder(model_directory, **CHOICE), text, path)
+    found, expected = map(pq.read_table, (output, path))
+    assert found.schema.equals(expected.schema)
+    assert found["id"].equals(expected["id"]) and found["text"].equals(expected["text"])
+    vectors = (np.stack(table["vector"].to_numpy()) for table in (found, expected))
+    np.testing.assert_allclose(*vectors, atol=1e-6)
+    parts = sorted(output.iterdir())
+    metadata = (pq.read_schema(p).metadata[b"elmo_keras"] for p in (parts[0], path))
+    assert len({json.dumps(json.loads(m), sort_keys=True) for m in metadata}) == 1
+    assert not folder_of(output).exists()
+
+
+def test_rows_and_metadata_are_those_of_one_file(
+    job, model_directory, output, monkeypatch
+):
+    pulled, split = [], on_ray.split_pieces
+
+    def counting(*arguments):
+        for piece in split(*arguments):
+            pulled.append(len(pulled) - runs.n_parts(output))
+            yield piece
+
+    monkeypatch.setattr(on_ray, "split_pieces", counting)
+    summary = job(workers=2)
+    check_as_one_file(output, output.with_name("text.txt"), model_directory)
     n_tokens = sum(len(line.split()) for line in LINES)
     assert summary.finished and summary.tokens == summary.tokens_now == n_tokens
-    assert summary.sentences == 60 and n_written(ray) > 3
-    assert not (tmp_path / "out.unfinished").exists()
+    assert summary.sentences == 60 and len(pulled) > 3
+    assert max(pulled) <= 2, "the text is read as it is needed"
     with pytest.raises(ValueError, match="out exists"):
         job()
 
 
-def test_a_part_has_the_columns_and_metadata_of_one_file(job, embed, tmp_path):
-    job(part_bytes=2**20)
-    embed(tmp_path / "text.txt", tmp_path / "text.parquet", **SETTINGS)
-    paths = tmp_path / "out" / "part-0000000.parquet", tmp_path / "text.parquet"
-    part, whole = map(pq.read_table, paths)
-    assert part.schema.equals(whole.schema) and part["id"].equals(whole["id"])
-    first, second = (
-        json.loads(t.schema.metadata[b"elmo_keras"]) for t in (part, whole)
-    )
-    assert first == second
-
-
-def test_rows_have_the_ids_of_the_user(job, tmp_path):
+def test_rows_have_the_ids_of_the_user(job, tmp_path, output):
     columns = {"said": LINES[:3], "key": ["b", "a", "c"]}
     pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
     job(tmp_path / "rows.parquet", text_column="said", id_column="key", part_bytes=9)
-    out = rows(tmp_path / "out")
+    out = rows(output)
     assert list(out) == ["id", "number", "text", "vector"]
     assert out["id"] == ["b", "a", "c"] and out["number"] == [0, 1, 2]
 
 
-def test_a_stopped_job_resumes_with_the_parts_that_are_missing(job, ray, tmp_path):
-    first = job(stop=lambda: n_written(ray) == 2)
-    assert not first.finished and not (tmp_path / "out").exists()
+def test_killed_workers_change_no_row(job, model_directory, tmp_path, output):
+    text, killed = tmp_path / "long.txt", []
+    text.write_text("\n".join(runs.text_of(4_000, seed=1)))
+
+    def kill():
+        if len(killed) < 3 and runs.n_parts(output) > 3 * len(killed):
+            wait_until(lambda: at_work(os.getpid()))
+            with contextlib.suppress(IndexError, ProcessLookupError):
+                os.kill(pid := at_work(os.getpid())[0], signal.SIGKILL)
+                killed.append(pid)
+
+    assert job(text, part_bytes=2**12, stop=kill).finished and len(killed) == 3
+    check_as_one_file(output, text, model_directory)
+
+
+def test_a_job_whose_process_always_ends_fails_and_resumes(job, output, monkeypatch):
+    def kill():
+        for pid in at_work(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(on_ray, "MAX_RETRIES", 0)
+        patch.setattr(on_ray, "BETWEEN_CHECKS", 0.01)
+        with pytest.raises(CommandFailed, match="1 times, and its process ended each"):
+            job(part_bytes=2**20, stop=kill)
+    assert job().finished and rows(output)["id"] == list(range(60))
+
+
+def test_a_stopped_job_resumes_with_the_parts_that_are_missing(job, output):
+    first = job(stop=after(output, 2))
+    assert not first.finished and not output.exists()
+    n_parts = runs.n_parts(output)
     second = job()
-    assert second.finished and second.sentences == 60
-    assert second.tokens_now == second.tokens - first.tokens_now
-    assert rows(tmp_path / "out")["id"] == list(range(60))
-    before = n_written(ray)
-    job(overwrite=True)
-    assert n_written(ray) == 2 * before and rows(tmp_path / "out")["id"][-1] == 59
-
-
-@pytest.mark.parametrize("n_ends", [1, 5])
-def test_a_part_whose_process_ended_is_written_once(job, ray, tmp_path, n_ends):
-    ended = []
-
-    def ends(name, arguments):
-        ours = name == "write_part" and arguments[0].index == 1
-        return ours and len(ended) < n_ends and not ended.append(1)
-
-    ray.ends = ends
-    assert job().finished and len(ended) == n_ends
-    assert rows(tmp_path / "out")["id"] == list(range(60))
-
-
-@pytest.mark.parametrize("name", ["write_part", "describe_vectors"])
-def test_a_job_whose_processes_always_end_fails_and_resumes(job, ray, tmp_path, name):
-    ray.ends = lambda task, _: task == name and n_written(ray) in (0, 2)
-    with pytest.raises(CommandFailed, match="6 times, and its process ended each time"):
-        job()
-    ray.ends = lambda *_: False
-    assert job().finished and rows(tmp_path / "out")["id"] == list(range(60))
+    assert second.finished and second.sentences == 60 and n_parts >= 2
+    assert 0 < second.tokens_now < second.tokens
+    assert rows(output)["id"] == list(range(60))
+    again = job(overwrite=True)
+    assert again.tokens_now == again.tokens and rows(output)["id"][-1] == 59
 
 
 @pytest.mark.parametrize("others", [["another", *LINES[1:]], LINES[:20]])
 def test_an_unfinished_job_over_other_texts_is_refused_or_overwritten(
-    job, ray, tmp_path, others
+    job, output, others
 ):
-    job(stop=lambda: n_written(ray) == 4)
-    (tmp_path / "text.txt").write_text("\n".join(others))
+    job(stop=after(output, 6))
+    output.with_name("text.txt").write_text("\n".join(others))
     with pytest.raises(ValueError, match="over other texts"):
         job()
     assert job(overwrite=True).finished
-    assert rows(tmp_path / "out")["text"] == [line.strip() for line in others]
+    assert rows(output)["text"] == [line.strip() for line in others]
 
 
-def test_other_columns_or_parts_are_another_job(job, ray):
-    job(stop=lambda: n_written(ray) == 2)
-    others = {"part_bytes": SIZE + 1, "id_column": "key", "forget_sentences": True}
+def test_other_columns_or_parts_are_another_job(job, output):
+    job(stop=after(output, 2))
+    others = {"part_bytes": 151, "id_column": "key", "forget_sentences": True}
     names = {"part_bytes": "piece_bytes", "forget_sentences": "texts"}
     for name, other in others.items():
         with pytest.raises(ValueError, match=f"made with {names.get(name, name)}"):
             job(**{name: other})
 
 
-def test_a_bad_line_or_input_keeps_the_parts_before_it(job, ray, tmp_path):
-    source, second = tmp_path / "text.txt", tmp_path / "second.txt"
-    good = "\n".join(LINES).encode()
+def test_a_bad_line_keeps_the_parts_before_it(job, output):
+    source = output.with_name("text.txt")
+    good = source.read_bytes()
     source.write_bytes(good[:-3] + b"\xff")
-    second.write_text("the end\n")
     with pytest.raises(ValueError, match=r"text\.txt should be UTF-8\. Line 60"):
-        job([source, second])
-    before = n_written(ray)
-    assert before > 3 and not (tmp_path / "out").exists()
+        job()
+    assert runs.n_parts(output) > 3 and not output.exists()
     source.write_bytes(good)
-    ray.ends = lambda *_: second.unlink(missing_ok=True)
-    with pytest.raises(FileNotFoundError, match=r"second\.txt"):
-        job([source, second])
-    second.write_text("the end\n")
-    ray.ends = lambda *_: False
-    assert job([source, second]).sentences == 61
-    assert rows(tmp_path / "out")["text"][-1] == "the end"
+    assert job().sentences == 60
 
 
-def test_no_sentences_give_a_folder_that_can_be_read(job, tmp_path):
-    (tmp_path / "text.txt").write_text("")
+def test_no_sentences_give_a_folder_that_can_be_read(job, output):
+    output.with_name("text.txt").write_text("")
     assert job().sentences == 0
-    assert rows(tmp_path / "out") == {"id": [], "text": [], "vector": []}
+    assert rows(output) == {"id": [], "text": [], "vector": []}
 
 
-def test_an_error_names_the_machine_if_there_are_several(job, ray, monkeypatch):
-    ray.alive = [stand_in_ray.NODE] * 2
-
-    def full(*_):
+def test_an_error_names_the_machine_if_there_are_several(cluster, monkeypatch):
+    @ray.remote
+    def full():
         raise OSError(28, "No space left on device", "part")
 
-    monkeypatch.setattr(parquet.Rows, "write", full)
-    with pytest.raises(OSError, match=r"device \(on the machine 10") as raised:
-        job()
+    task, nodes = full.remote(), ray.nodes()
+    monkeypatch.setattr(ray, "nodes", lambda: nodes * 2)
+    with pytest.raises(OSError, match=r"device \(on the machine \d") as raised:
+        on_ray._result(task)
     assert raised.value.errno == 28
 
 
-def test_a_part_is_not_written_into_another_job(job, ray, tmp_path, monkeypatch):
-    path = tmp_path / "out.unfinished" / "job.json"
-    whole = parquet.Rows.write
-
-    def meanwhile(*arguments):
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"layers": "1"}))
-        return whole(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(parquet.Rows, "write", meanwhile)
-        with pytest.raises(ValueError, match="made with layers 1; this run has top"):
-            job()
-    assert not path.parent.exists()
-    ray.ends = lambda name, _: name == "write_part" and path.unlink()
-    with pytest.raises(ValueError, match="should be a folder that all workers share"):
-        job()
-
-
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
-def test_a_damaged_part_is_none(module, tmp_path, content):
-    path, read = tmp_path / "part", module[1].read_piece_metadata
+def test_a_damaged_part_is_none(tmp_path, content):
+    path, read = tmp_path / "part", on_ray.read_piece_metadata
     assert read(path) is None
     path.write_bytes(content)
     assert read(path) is None
@@ -213,23 +212,18 @@ def test_a_damaged_part_is_none(module, tmp_path, content):
     assert read(path) is None
 
 
-def run(model, tmp_path, *arguments):
-    paths = tmp_path / "text.txt", tmp_path / "out"
-    return command("embed")([*paths, "--model", model, "--engine", "ray", *arguments])
-
-
 def test_the_command_mixes_layers_as_the_file_command(
-    job, model_directory, tmp_path, capsys
+    job, model_directory, tmp_path, output, capsys
 ):
-    mix = ["--mix", "0.5,-1,2", "--gamma", "3", "--float16", "--pooling", "mean"]
-    assert run(model_directory, tmp_path, *mix) == 0
+    arguments = [tmp_path / "text.txt", output, "--model", model_directory]
+    arguments += ["--engine", "ray", "--mix", "0.5,-1,2", "--gamma", "3", "--float16"]
+    assert command("embed")([*arguments, "--pooling", "mean"]) == 0
     assert "60 sentences" in capsys.readouterr().out
-    vectors = pq.read_table(tmp_path / "out")["vector"]
+    vectors = pq.read_table(output)["vector"]
     embedder = Embedder(model_directory, mix=[0.5, -1, 2], gamma=3.0, pooling="mean")
     assert vectors.type.value_type == pa.float16()
-    np.testing.assert_allclose(
-        vectors.to_pylist(), embedder(LINES), rtol=2e-3, atol=1e-3
-    )
+    expected = embedder(LINES)
+    np.testing.assert_allclose(vectors.to_pylist(), expected, rtol=2e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -237,60 +231,82 @@ def test_the_command_mixes_layers_as_the_file_command(
     [
         (["--shard", "1/2"], "--shard works without --engine"),
         (["--id-column", "key"], "is text and has no column key"),
-        (["--text-column", "said"], "is text and has no column said"),
         (["--layers", "7"], "--layers should be one of"),
-        (["--layers", "top", "--gamma", "2"], "--mix and --gamma are"),
     ],
 )
-def test_a_wrong_argument_is_one_line(
+def test_wrong_arguments_leave_nothing(
     job, model_directory, tmp_path, capsys, arguments, message
 ):
-    assert run(model_directory, tmp_path, *arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
+    paths = tmp_path / "text.txt", tmp_path / "out"
+    model = "--model", model_directory, "--engine", "ray"
+    assert command("embed")([*paths, *model, *arguments]) == 2
+    assert message in capsys.readouterr().err
     assert not list(tmp_path.glob("out*"))
 
 
+def test_a_killed_and_an_interrupted_command_resume(model_directory, tmp_path, output):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(runs.text_of(4_000, seed=1)))
+    options = "--layers", "top", "--pooling", "mean", "--tokens-at-once", "64"
+    options += "--part-kilobytes", "4", "--engine", "ray"
+    with runs.start(text, output, model_directory, *options) as process:
+        runs.wait_for_parts(process, output, 2)
+        workers = at_work(process.pid)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL, "killed while it worked"
+    wait_until(lambda: not any(AT_WORK in title(pid) for pid in workers))
+    n_parts = runs.n_parts(output)
+    with runs.start(text, output, model_directory, *options) as process:
+        runs.wait_for_parts(process, output, n_parts + 2)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert process.returncode == 130 and "The same command resumes" in error
+    assert runs.n_parts(output) > n_parts
+    runs.run_whole(text, output, model_directory, *options)
+    check_as_one_file(output, text, model_directory)
+
+
 @pytest.fixture
-def asked(ray):
-    """What a Ray that is not connected yet is asked for."""
-    asked = []
+def connections(monkeypatch):
+    """What a Ray that is not connected yet is called with."""
+    calls = []
 
     def init(address, **options):
-        asked.append((address, options))
+        calls.append((address, options))
         print("a worker has ended")
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-    ray.is_initialized = lambda: False
-    ray.init, ray.shutdown = init, lambda: asked.append("ended")
-    return asked
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "shutdown", lambda: calls.append("ended"))
+    return calls
 
 
 def test_without_an_address_a_quiet_cluster_is_started_and_ended(
-    module, asked, monkeypatch, capsys
+    connections, monkeypatch, capsys
 ):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     before = signal.getsignal(signal.SIGTERM)
-    with module[1].connected(None):
-        address, options = asked[0]
+    with on_ray.connected(None):
+        address, options = connections[0]
         assert address == "local" and options["num_cpus"] >= 1
         assert signal.getsignal(signal.SIGTERM) is before
-        assert len(asked) == 1
-    assert asked[1:] == ["ended"] and capsys.readouterr().out == ""
+        assert len(connections) == 1
+    assert connections[1:] == ["ended"] and capsys.readouterr().out == ""
     monkeypatch.setenv("RAY_ADDRESS", "auto")
-    with module[1].connected(None):
-        address, options = asked[2]
+    with on_ray.connected(None):
+        address, options = connections[2]
         assert address == "auto" and "num_cpus" not in options
 
 
-def test_an_address_at_which_nobody_listens_is_refused(module, asked):
+def test_an_address_at_which_nobody_listens_is_refused(connections):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{other.getsockname()[1]}"
         refused = pytest.raises(ConnectionError, match=f"Ray cluster at {address}")
-        with refused, module[1].connected(address):
+        with refused, on_ray.connected(address):
             pass
-    assert not asked
+    assert not connections
 
 
 @pytest.mark.parametrize(
@@ -304,17 +320,90 @@ def test_an_address_at_which_nobody_listens_is_refused(module, asked):
         ([(0, 0), (4, 0)], None, (4, 1, 0)),
         ([(8, 1), (8, 1)], None, (2, 1, 1)),
         ([(8, 1), (8, 1)], 4, (4, 1, 0.5)),
+        ([(0, 0)], 2, None),
     ],
 )
-def test_workers_share_what_there_is(module, ray, machines, workers, expected):
-    ray.alive = [
+def test_workers_share_what_there_is(monkeypatch, machines, workers, expected):
+    nodes = [
         {"Alive": True, "Resources": {"CPU": cpus, "GPU": gpus}}
         for cpus, gpus in machines
     ]
-    assert module[1].divide_cluster(workers) == expected
+    monkeypatch.setattr(ray, "nodes", lambda: nodes)
+    if expected:
+        assert on_ray.divide_cluster(workers) == expected
+    else:
+        with pytest.raises(ValueError, match="no processors"):
+            on_ray.divide_cluster(workers)
 
 
-def test_a_cluster_without_processors_is_refused(module, ray):
-    ray.alive = [{"Alive": True, "Resources": {}}]
-    with pytest.raises(ValueError, match="no processors"):
-        module[1].divide_cluster(2)
+TEXTS = ["The bank of the river", "", "One"]
+
+
+@pytest.fixture(scope="module")
+def of_tokens(cluster, model_directory):
+    return on_ray.BatchEmbedder(Embedder(model_directory, layers="all"), "said")
+
+
+@pytest.fixture(scope="module")
+def pooled(cluster, model_directory):
+    choice = {"layers": "top", "pooling": "max", "dtype": "float16"}
+    return on_ray.BatchEmbedder(Embedder(model_directory, **choice, lazy=True))
+
+
+@pytest.fixture(scope="module")
+def layers(model_directory):
+    return Embedder(model_directory, layers="all")(TEXTS)
+
+
+def test_a_table_gets_lists_and_a_dictionary_arrays(of_tokens, layers):
+    names = ["n", "said", "layer_0", "layer_1", "layer_2"]
+    table = of_tokens(pa.table({"n": [1, 2, 3], "said": TEXTS}))
+    batch = of_tokens({"n": np.arange(3), "said": np.array(TEXTS, object)})
+    assert table.column_names == names == list(batch)
+    assert table.schema.field("layer_1").type == pa.list_(pa.list_(pa.float32(), 10))
+    for row, expected in enumerate(layers):
+        for layer in range(3):
+            vectors = np.reshape(table[f"layer_{layer}"][row].as_py(), (-1, 10))
+            np.testing.assert_array_equal(vectors, expected[layer])
+            np.testing.assert_array_equal(batch[f"layer_{layer}"][row], vectors)
+    same = of_tokens({"said": np.array(["one two"] * 2)})["layer_0"]
+    assert same.shape == (2,) and same[0].shape == (2, 10)
+    assert len(of_tokens({"said": np.array([], object)})["layer_0"]) == 0
+
+
+def test_a_sentence_has_one_vector(pooled, layers):
+    expected = [h[2].max(axis=0) if h[2].size else np.zeros(10) for h in layers]
+    table = pooled(pa.table({"text": TEXTS}))
+    assert table.schema.field("vector").type == pa.list_(pa.float16(), 10)
+    np.testing.assert_allclose(table["vector"].to_pylist(), expected, rtol=2e-3)
+    vectors = pooled({"text": np.array(TEXTS)})["vector"]
+    assert vectors.dtype == np.float16
+    np.testing.assert_allclose(vectors, expected, rtol=2e-3)
+    none = pooled(pa.table({"text": pa.array([], pa.string())}))
+    assert none.schema.field("vector").type == pa.list_(pa.float16(), 10)
+
+
+def test_lists_of_tokens_are_not_split(pooled):
+    tokens = pa.table({"text": [["New York", "."]]})
+    text = pa.table({"text": ["New York ."]})
+    assert pooled(tokens)["vector"] != pooled(text)["vector"]
+    lists = np.empty(1, object)
+    lists[0] = np.array(["New York", "."], object)
+    vector = pooled({"text": lists})["vector"][0]
+    np.testing.assert_array_equal(vector, pooled(tokens)["vector"][0].as_py())
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ({"other": ["a"]}, "text"),
+        ({"text": ["a", None]}, "Sentence 1 should be a str"),
+        ({"text": [["a", ""]]}, "tokens of sentence 0 should not be empty"),
+        ({"text": ["a"], "vector": [1]}, "already has a column `vector`"),
+    ],
+)
+def test_a_bad_batch_is_refused(pooled, batch, message):
+    with pytest.raises((KeyError, TypeError, ValueError), match=message):
+        pooled(pa.table(batch))
+    with pytest.raises(TypeError, match="should be a table or a dictionary"):
+        pooled([batch])

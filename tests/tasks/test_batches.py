@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo
+from elmo_keras import Elmo, Embedder
 from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.tasks.batches import Batches
 from tests.support.models import randomize
@@ -91,7 +91,8 @@ def test_layers_that_do_not_fit_are_refused(config):
 def test_a_cache_holds_each_sentence_once_and_leaves_no_file(config, tmp_path):
     elmo = elmo_layer(config)
     sentences = [["ein"], [], ["der", "war"], ["ein"], ["und", "ein", "war"]]
-    cache = LayerCache(elmo, sentences, tmp_path)
+    embedder = Embedder(elmo, layers="all")
+    cache = LayerCache(embedder, sentences, tmp_path)
     assert not list(tmp_path.iterdir())
     # Products of other sizes are summed in another order.
     np.testing.assert_allclose(cache(sentences), elmo.all_layers(sentences), atol=1e-6)
@@ -100,5 +101,5 @@ def test_a_cache_holds_each_sentence_once_and_leaves_no_file(config, tmp_path):
     layers = np.concatenate([elmo.all_layers([s])[0] for s in distinct], axis=1)
     rms = np.sqrt(np.mean(np.square(layers), axis=(1, 2)))
     np.testing.assert_allclose(cache.rms, rms, rtol=1e-5)
-    empty = LayerCache(elmo, [])
+    empty = LayerCache(embedder, [])
     assert empty([]).shape == (0, 3, 0, 10) and empty.rms.tolist() == [0, 0, 0]

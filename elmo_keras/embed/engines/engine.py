@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import ElmoConfig
 
+LITE = ".tflite"  # suffix of a file for LiteRT
 LAYERS = "mix", "average", "top", "all"
 
 
@@ -18,14 +18,19 @@ class Engine:
     arithmetic: str
     mix: dict[str, Any]  # its layers' weights, `gamma` and `layer_norm`, as JSON values
     word_dtype = np.dtype(np.float32)
-    n_boundaries = 0  # 2 if those of each sentence are kept
 
     def __init__(
-        self, config: ElmoConfig, layers: str | int, *, dtype: str, pooling: str | None
+        self,
+        config: ElmoConfig,
+        layers: str | int,
+        *,
+        dtype: str,
+        pooling: str | None,
+        keep_sentence_boundaries: bool,
     ):
         self.config, self.layers = config, layers
         self.dtype, self.pooling = dtype, pooling
-        check_types(dtype, pooling)
+        self.n_boundaries = 2 if keep_sentence_boundaries else 0
         allowed = (*LAYERS, *range(config.n_layers + 1))
         if type(layers) not in (str, int) or layers not in allowed:
             raise ValueError(
@@ -84,8 +89,3 @@ def pool(tokens: np.ndarray, lengths: np.ndarray, pooling: str) -> np.ndarray:
     if pooling == "mean":
         result /= np.maximum(lengths, 1)[:, None].astype(np.float32)
     return result
-
-
-def check_types(dtype: str, pooling: str | None) -> None:
-    check_choices(("float32", "float16"), dtype=dtype)
-    check_choices((None, "mean", "max"), pooling=pooling)

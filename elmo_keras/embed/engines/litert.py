@@ -1,13 +1,23 @@
 """The vectors of sentences by LiteRT, without TensorFlow."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from elmo_keras.argument_checks import check_finite
-from elmo_keras.embed.engines.engine import Engine
+from elmo_keras.embed.engines.engine import LITE, Engine
+from elmo_keras.files import file_digest
+from elmo_keras.formats.model_parts import OF_SOFTMAX, parts_of_model
+from elmo_keras.hub.cache import LITERT, cache_folder, only_writer
+from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.engine import LiteElmo
+from elmo_keras.lite.lite_file import VERSION
+from elmo_keras.lite.runtime import library
 from elmo_keras.lite.scalar_mix import normalize, weighted_sum
+
+CONVERTED = "int8"  # arithmetic of models that are converted at their first use
 
 
 class LiteRTEngine(Engine):
@@ -24,8 +34,13 @@ class LiteRTEngine(Engine):
         pooling: str | None = None,
         keep_sentence_boundaries: bool = False,
     ):
-        super().__init__(lite.config, layers, dtype=dtype, pooling=pooling)
-        self.n_boundaries = 2 if keep_sentence_boundaries else 0
+        super().__init__(
+            lite.config,
+            layers,
+            dtype=dtype,
+            pooling=pooling,
+            keep_sentence_boundaries=keep_sentence_boundaries,
+        )
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
             weights = _softmax(mix, self.config.n_layers + 1)
@@ -53,7 +68,7 @@ class LiteRTEngine(Engine):
     def apply_mix(self, layers: Iterable[np.ndarray]) -> np.ndarray:
         if self.mix["layer_norm"]:
             layers = map(normalize, layers)
-        weights = np.float32(self.mix["mix"]) * np.float32(self.mix["gamma"])
+        weights = np.array(self.mix["mix"], np.float32) * np.float32(self.mix["gamma"])
         with np.errstate(over="ignore"):  # `embed` refuses what is infinite
             return weighted_sum(layers, weights)
 
@@ -67,3 +82,60 @@ def _softmax(mix, n_layers):
         )
     weights = np.exp(np.float32(mix) - np.max(mix))
     return (weights / weights.sum()).tolist()
+
+
+def read_litert(
+    model: str | Path,
+    weights: str | Path | None,
+    arithmetic: str | None,
+    threads: int | None,
+) -> LiteElmo:
+    """The model of a `.tflite` file, or in int8 of a file in the cache, made at the first use."""
+    if Path(model).suffix != LITE:
+        return _read_or_convert(model, weights, threads)
+    if weights:
+        raise ValueError(f"{model} holds its weights. Leave out {weights}.")
+    lite = LiteElmo.read(Path(model), threads)
+    exported = lite.metadata["arithmetic"]
+    if arithmetic not in (None, exported):
+        raise ValueError(
+            f"{model} was exported with arithmetic {exported}. Received: {arithmetic}. "
+            "Leave it out, or export the model again."
+        )
+    return lite
+
+
+def _read_or_convert(model, weights, threads):
+    library()  # before a model is downloaded and converted
+    options, weights_file = local_files(model, weights)
+    parts = [p for p in (options, weights_file) if p is not None]
+    files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
+    source = hashlib.sha256(f"{VERSION} {CONVERTED}".encode())
+    for file in files:
+        if not file.match(OF_SOFTMAX[0]):  # which vectors don't need
+            source.update(f" {file.name} {file_digest(file)}".encode())
+    source = source.hexdigest()
+    folder = cache_folder() / LITERT
+    path = folder / f"{model_title(model)}-{CONVERTED}-{source[:16]}.tflite"
+    lite = _read_cached(path, source, threads)
+    if lite is None:
+        waiting = f"Waiting for another process, which converts {model}."
+        with only_writer(folder, waiting):
+            lite = _read_cached(path, source, threads)
+            if lite is None:
+                from elmo_keras.elmo import Elmo
+                from elmo_keras.lite.convert import convert
+
+                elmo = Elmo.from_pretrained(options, weights=weights_file)
+                convert(elmo, path, CONVERTED, source=source)
+                lite = LiteElmo.read(path, threads)
+    return lite
+
+
+def _read_cached(path, source, threads):
+    """The model of a file in the cache; None if it is damaged, or another's."""
+    try:
+        lite = LiteElmo.read(path, threads)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    return lite if lite.metadata.get("source") == source else None

@@ -27,12 +27,17 @@ class TensorFlowEngine(Engine):
         gamma: float | None,
         dtype: str,
         pooling: str | None,
-        keep_sentence_boundaries: bool = False,
+        keep_sentence_boundaries: bool,
     ):
         if not elmo.built:
             elmo.build()
-        super().__init__(elmo.config, layers, dtype=dtype, pooling=pooling)
-        self.n_boundaries = 2 if keep_sentence_boundaries else 0
+        super().__init__(
+            elmo.config,
+            layers,
+            dtype=dtype,
+            pooling=pooling,
+            keep_sentence_boundaries=keep_sentence_boundaries,
+        )
         self.elmo = elmo
         self._mix = _make_mix(elmo, mix, gamma)
         self.arithmetic = elmo.bilm.dtype_policy.name

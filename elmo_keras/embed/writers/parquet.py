@@ -116,7 +116,7 @@ def _row_bytes(row):
     return row.vectors.nbytes + ROW_BYTES
 
 
-def read_metadata(schema: pa.Schema) -> dict[str, Any]:
+def schema_metadata(schema: pa.Schema) -> dict[str, Any]:
     return json.loads((schema.metadata or {}).get(METADATA, b"{}"))
 
 
@@ -200,7 +200,7 @@ class ParquetReader(ParquetRows):
         super().__init__([path])
         self._path, schema = path, self.schemas[0]
         with _naming(path):
-            self.attributes: dict[str, Any] = read_metadata(schema)
+            self.attributes: dict[str, Any] = schema_metadata(schema)
             self._names = _vector_columns(schema)
         self.has_tokens = pa.types.is_list(schema.field(self._names[0]).type)
 
