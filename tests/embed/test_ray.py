@@ -21,7 +21,7 @@ from tests.support.waiting import wait_until
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'elmo-keras[ray]'")
 
-from elmo_keras.embed import ray as on_ray
+from elmo_keras.embed import ray as on_ray  # noqa: E402
 
 # Ray's own, of many kinds.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
