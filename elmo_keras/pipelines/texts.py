@@ -1,4 +1,4 @@
-"""Texts in sentences and tokens, with the places of these in what was given."""
+"""Texts in sentences and tokens, with their places in the text as it came."""
 
 import re
 from collections.abc import Sequence

@@ -12,7 +12,6 @@ from elmo_keras import pipeline
 from elmo_keras.pipelines import annotate as module
 from elmo_keras.pipelines import formats
 from tests.support.commands import command
-from tests.support.heads import save_task_model
 
 annotate, ask = command("annotate"), command("ask")
 TEXT = "The bank of Ann. It isn't \x1b[31mred.\n\nAnn & <b> sleeps.\n"
@@ -176,15 +175,12 @@ def test_what_cannot_be_written_is_refused(
         assert len(earlier.read_text().splitlines()) == len(LINES)
 
 
-def test_questions_are_answered_with_their_sentences(
-    text, head, model_directory, tmp_path, capsys
-):
+def test_questions_are_answered_with_their_sentences(text, head, capsys):
     questions = ["Who sleeps?", "What is red?"]
     assert ask([text, *questions, "--model", head("qa"), "--answers", 2]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line[0] != " "] == questions
     answers = [line for line in lines if line[0] == " "]
     assert len(answers) >= 2 and all("): " in line for line in answers)
-    path = save_task_model("pos", model_directory, tmp_path)
-    assert ask([text, "Who?", "--model", path]) == 2
+    assert ask([text, "Who?", "--model", head("pos")]) == 2
     assert "answers no questions" in capsys.readouterr().err
