@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -87,8 +88,16 @@ def _call(program, arguments):
     except CycloptsError as error:
         raise ValueError(f"{error} See {program} --help") from None
     except ValueError as error:
-        # Functions of the library name their parameters, and commands their options.
-        message = str(error)
-        for option in app[arguments[0]].assemble_argument_collection():
-            message = message.replace(f"`{option.field_info.name}`", option.name)
-        raise ValueError(message) from error
+        options = {
+            option.field_info.name: option.name
+            for option in app[arguments[0]].assemble_argument_collection()
+        }
+        raise ValueError(_name_options(str(error), options)) from error
+
+
+def _name_options(message, options):
+    """A message of the library that opens with a parameter names options in its place."""
+    first = re.match(r"`(\w+)", message)
+    if first is None or first[1] not in options:
+        return message
+    return re.sub(r"`(\w+)`", lambda name: options.get(name[1], name[0]), message)

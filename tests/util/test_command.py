@@ -1,6 +1,7 @@
 """The frame of commands: help, errors in one line, exit statuses, stopping."""
 
 import errno
+import gc
 import io
 import os
 import re
@@ -11,21 +12,11 @@ import sys
 import cyclopts
 import pytest
 
+from elmo_keras import pipeline
 from elmo_keras.util import arguments, console
 from elmo_keras.util.command import CommandFailed, prepare_streams, stopping
 from elmo_keras.util.command import run as run_work
 from tests.support.paths import ROOT
-
-
-def test_a_wrong_option_and_an_error_name_the_command(capsys):
-    assert console.main(["embed", "a", "b", "--xyz"]) == 2
-    assert console.main(["embed", "a", "b"]) == 2
-    assert console.main(["embde"]) == 2
-    wrong, bad, unknown = capsys.readouterr().err.splitlines()
-    assert wrong.startswith("elmo-keras embed: Unknown option: --xyz. ")
-    assert wrong.endswith(" See elmo-keras embed --help")
-    assert bad == "elmo-keras embed: Give --model, or --options and --weights."
-    assert unknown.startswith('elmo-keras: Unknown command "embde". Did you mean')
 
 
 def raising(error):
@@ -160,6 +151,15 @@ def test_a_command_shows_what_tensorflow_logs_if_its_import_fails_or_on_request(
     )
     path = f"{tmp_path}{os.pathsep}{ROOT}"
     assert run("-c", code, PYTHONPATH=path, TF_CPP_MIN_LOG_LEVEL=level)[2] == error
+
+
+def test_a_pipeline_leaves_the_collector_as_it_was():
+    gc.disable()
+    try:
+        pipeline("en-coref")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 CONSOLE = "from elmo_keras.util.console import main; exit(main())"

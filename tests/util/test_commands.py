@@ -1,0 +1,75 @@
+"""Every command: what is wrong with its input is one line on standard error, status 2."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from elmo_keras.util import console
+
+MISSING = r"No such file or directory: 'no.txt'$"
+NO_MODEL = "There is no none. It is neither a path nor the name of a published model"
+WRONG = {
+    "models fetch smal": "Did you mean small?",
+    "models remove": "remove needs the NAME of a model",
+    "train --output out --batch-size 0": 'Invalid value "0" for --batch-size',
+    "train no.txt --output out --text x": "Unknown option: --text",
+    "embed no.txt out.npy --model en": MISSING,
+    "embed text.txt out.npy --model none": NO_MODEL,
+    "embed text.txt text.txt --model en": "The output should end in .hdf5",
+    "embed text.txt out.npy": "Give --model, or --options and --weights",
+    "embed text.txt out.npy --model en --layers 7": "--layers should be one of",
+    "embed text.txt out.npy --model en --layers all --mix 1,2,3": (
+        "--mix and --gamma are the weights and the factor of `layers='mix'`"
+    ),
+    "annotate no.txt --with en-pos": MISSING,
+    "annotate text.txt out.xyz --with en-pos": "The output should end in .conllu",
+    "annotate text.txt --with none": "There is no pipeline none",
+    "ask no.txt who": MISSING,
+    "ask text.txt": "QUESTIONS requires an argument",
+    "export none out": NO_MODEL,
+    "export en text.txt/out": "should be a folder for text.txt/out",
+    "serve no.txt": MISSING,
+    "client no.txt out.npy": MISSING,
+    "client text.txt text.txt": "The output should end in .hdf5",
+    "tag --train no.txt --output out": MISSING,
+    "tag --train text.txt": "--output requires an argument",
+    "classify --train no.txt --output out": MISSING,
+    "entail --train no.txt --output out": MISSING,
+    "answer --train no.txt --output out": MISSING,
+    "coreference --train no.txt --output out": MISSING,
+    "search no.txt text.txt --model en": MISSING,
+    "score no.txt --model en": MISSING,
+    "score text.txt --model none": NO_MODEL,
+    "substitutes a --model none": "Give either --word or --position",
+    "embde": 'Unknown command "embde". Did you mean "embed"',
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_wrong_input_is_one_line_that_names_the_command(
+    arguments, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text("a b\n")
+    assert console.main(arguments.split()) == 2
+    shown = capsys.readouterr()
+    name = arguments.split()[0]
+    program = f"elmo-keras {name}" if name in console.COMMANDS else "elmo-keras"
+    assert re.fullmatch(rf"{program}: [^\n]+\n", shown.err) and shown.out == ""
+    assert re.search(WRONG[arguments], shown.err)
+    assert not [path for path in Path().iterdir() if path.name != "text.txt"]
+
+
+def test_every_command_is_in_the_table():
+    assert {arguments.split()[0] for arguments in WRONG} >= {*console.COMMANDS}
+
+
+def test_only_a_message_about_a_parameter_names_options():
+    options = {"layers": "--layers", "mix": "--mix"}
+    for message, expected in {
+        "`layers` should be `mix`, or `top`.": "--layers should be --mix, or `top`.",
+        "a.json should hold `mix`": "a.json should hold `mix`",
+        "`char_embed` should not be `mix`": "`char_embed` should not be `mix`",
+    }.items():
+        assert console._name_options(message, options) == expected
