@@ -89,6 +89,13 @@ def log_probability_sums(
     state = bilm.lstm.zero_state(2 * len(rows))
     with Progress(total=corpus.n_predictions, disable=not progress) as bar:
         for batch in _windows(corpus, vocabulary, bilm.config, n_rows, rows=rows):
+            # One graph for windows with any numbers of words and sentences.
+            spec = {
+                k: tf.TensorSpec(x.shape.rank * [None], x.dtype)
+                for k, x in batch.items()
+            }
+            state_spec = tf.nest.map_structure(tf.type_spec_from_value, state)
+            _window_sums.get_concrete_function(bilm, spec, state_spec)
             logs, state = _window_sums(bilm, batch, state)
             sums += logs.numpy()
             bar.update(batch["targets"].shape[1] // 2)
@@ -142,7 +149,7 @@ def _segments(from_zero) -> dict[str, np.ndarray]:
     }
 
 
-@tf.function(reduce_retracing=True, autograph=False)
+@tf.function(autograph=False)
 def _window_sums(bilm, batch, state):
     """Log probabilities for both ways to read, and the state of the rows of both."""
     vectors = bilm.token_representation(batch["characters"])

@@ -1,6 +1,9 @@
 """The command `train`."""
 
+import contextlib
 import dataclasses
+import functools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,17 +14,24 @@ from cyclopts import Parameter
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.corpus import Corpus, TextStatistics
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
-from elmo_keras.util.command import INTERRUPTED, import_tensorflow, stopping
+from elmo_keras.util.command import (
+    INTERRUPTED,
+    CommandFailed,
+    import_tensorflow,
+    stopping,
+)
 
 if TYPE_CHECKING:
+    import tensorflow as tf
+
     from elmo_keras.training.inputs import Inputs
-    from elmo_keras.training.run import TrainingRun
 
 EXAMPLE_WORD = "return"  # a word of Python's language reference
 NEIGHBORS = 3
 MAX_USES = 1000
 # For Python's language reference, which is a small text.
-EXAMPLE_EPOCHS, EXAMPLE_ROWS, EXAMPLE_RATE = 14, 32, 0.1
+EXAMPLE_EPOCHS, EXAMPLE_ROWS = 6, 32
+EXAMPLE_UPDATES = {"optimizer": "muon", "learning_rate": 0.005, "schedule": "cosine"}
 NO_TEXT, USUAL, NO_LIMITS = TextData(), RunSettings(), Limits()
 
 
@@ -60,10 +70,11 @@ def train(
     if bool(data.train) != bool(data.valid):
         raise ValueError("--train and --valid should be given together.")
     if not data.train:
+        is_free = all(getattr(settings, name) is None for name in EXAMPLE_UPDATES)
         settings = dataclasses.replace(
             settings,
             batch_size=settings.batch_size or EXAMPLE_ROWS,
-            learning_rate=settings.learning_rate or EXAMPLE_RATE,
+            **(EXAMPLE_UPDATES if is_free else {}),
         )
     if not limits.epochs and not limits.steps:
         epochs = EPOCHS if data.train else EXAMPLE_EPOCHS
@@ -81,72 +92,86 @@ def run_training(
     word: str | None,
     dry_run: bool,
 ) -> int:
+    """Trains from the newest checkpoint on, if there is one, and reports the result."""
     import_tensorflow()
     from elmo_keras.training import cost, distribution, report
+    from elmo_keras.training.callbacks import Stopped
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
-    from elmo_keras.training.output import check_output, reserve
-    from elmo_keras.training.run import make_run, make_streams
+    from elmo_keras.training.output import check_output, has_model, reserve
+    from elmo_keras.training.run import make_callbacks, make_model, make_streams
 
     strategy = distribution.make_strategy(settings.replicas)
-    n_replicas, worker = strategy.num_replicas_in_sync, distribution.worker(strategy)
+    worker = distribution.worker(strategy)
+    say = functools.partial(print, flush=True) if worker == 0 else lambda text: None
     check_output(output, data, settings)
     with reserve(output, lock=worker == 0 and not dry_run):
-        if worker == 0:
-            print("Reading the text", flush=True)
-        cache = output / f"training/corpus-{worker}"
-        inputs = read_inputs(data, settings, cache=cache)
+        say("Reading the text")
+        inputs = read_inputs(data, settings, cache=output / f"training/corpus-{worker}")
         uses = uses_to_show(inputs, word) if word else []
         check_vocabulary(inputs)
         streams = make_streams(inputs, settings, strategy)
         n_steps = limits.total_steps(streams.n_steps(0))
+        n_replicas = strategy.num_replicas_in_sync
         estimate = cost.estimate(
             streams, settings, n_replicas=n_replicas, n_steps=n_steps
         )
-        if worker == 0:
-            print(report.describe_inputs(inputs, streams), flush=True)
-        if worker == 0 and dry_run:
-            print(estimate, flush=True)
+        say(report.describe_inputs(inputs, streams))
+        if dry_run:
+            say(estimate)
         cost.check_fits(estimate, distribution.n_local_replicas(strategy), output)
         if dry_run:
             return 0
-        run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
-        return fit_and_report(run, limits, output, data, uses=uses)
-
-
-def fit_and_report(
-    run: "TrainingRun", limits: Limits, output: Path, data: TextData, *, uses: list
-) -> int:
-    """Trains from the newest checkpoint on, if there is one, and reports the result."""
-    from elmo_keras.training import report
-    from elmo_keras.training.distribution import (
-        failures_of_training,
-        is_chief,
-        sum_over_workers,
-    )
-    from elmo_keras.training.loop import fit
-    from elmo_keras.training.output import has_model, write_model
-    from elmo_keras.training.run import restore
-
-    chief, checkpoint = is_chief(run.strategy), restore(run, output)
-    with failures_of_training(run.strategy):
-        if chief and checkpoint is not None:
-            print(
-                report.describe_resumption(run.progress, limits, checkpoint), flush=True
+        model = make_model(inputs, settings, strategy=strategy, n_steps=n_steps)
+        finished = True
+        with failures_of_training(strategy), stopping() as stop:
+            callbacks = make_callbacks(
+                inputs, settings, limits, output, n_steps=n_steps, stop=stop.is_set
             )
-        with stopping() as stop:
-            finished = fit(run, limits, output, stop=stop.is_set)
-        if not has_model(output):
-            write_model(run, limits, output)
-        if chief:
-            report.write_card(run, data, output)
-            print(f"The model is in {output}")
-            print(report.describe_result(run.progress, finished), flush=True)
-        if not finished:
-            return INTERRUPTED
-        if chief and uses:
-            print_similar_uses(output, uses)
-        sum_over_workers(run.strategy, np.zeros(()))  # waits for all of them
-    return 0
+            try:
+                model.fit(
+                    streams,
+                    epochs=limits.epochs or sys.maxsize,
+                    verbose=worker == 0,
+                    callbacks=callbacks,
+                )
+            except Stopped:
+                finished = False
+            checkpoints, validation, *_ = callbacks
+            if not has_model(output):
+                validation.write_model()
+            if worker == 0:
+                report.write_card(
+                    validation.run, inputs, data, checkpoints.all_metadata(), output
+                )
+            say(f"The model is in {output}")
+            say(report.describe_result(validation.run.progress, finished))
+            if finished and worker == 0 and uses:
+                print_similar_uses(output, uses)
+            distribution.sum_over_workers(strategy, np.zeros(()))  # waits for them
+    return 0 if finished else INTERRUPTED
+
+
+@contextlib.contextmanager
+def failures_of_training(strategy: "tf.distribute.Strategy") -> Iterator[None]:
+    """Turns errors that arguments and input did not cause into `CommandFailed`."""
+    import tensorflow as tf
+
+    from elmo_keras.training.distribution import n_workers
+
+    try:
+        yield
+    except OSError as error:
+        raise CommandFailed(
+            f"{error}. Older checkpoints are kept: the same command resumes from the "
+            "newest."
+        ) from error
+    except tf.errors.OpError as error:
+        if n_workers(strategy) == 1:
+            raise
+        raise CommandFailed(
+            f"another worker is gone ({type(error).__name__}). Start all workers "
+            "again: they resume from the last checkpoint."
+        ) from error
 
 
 def print_perplexity(output: Path, data: TextData) -> int:

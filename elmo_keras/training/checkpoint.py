@@ -1,5 +1,6 @@
 """Checkpoints of training: written whole or not at all, and checked when read."""
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -8,13 +9,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
+import tensorflow as tf
 
-from elmo_keras.files import replacing
+from elmo_keras.files import check_same_run, replacing
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
+from elmo_keras.training.distribution import (
+    gather_rows,
+    n_workers,
+    scatter_rows,
+    sum_over_workers,
+    worker,
+)
+from elmo_keras.training.loop import TrainingCallback
+from elmo_keras.training.progress import Progress
 
 KEPT = 2
-_METADATA = "about"  # its name in the file
+_METADATA = "metadata"  # its name in the file
 # Bytes before the HDF5 content, for its SHA-256; HDF5 allows no fewer.
 _FRONT = 512
 _NAME = re.compile(r"checkpoint-(\d+)\.hdf5")
@@ -81,3 +93,113 @@ def newest_checkpoint(folder: Path) -> tuple[dict, dict, Path] | None:
     if paths:
         raise ValueError(f"All checkpoints in {folder} are damaged.")
     return None
+
+
+class Checkpoints(TrainingCallback):
+    """Saves all of a training every few steps and after each epoch, and resumes it.
+
+    `fit` continues from the newest whole checkpoint, and ends bit for bit as if it had
+    not been interrupted (on one device). It should be the first callback.
+
+    Args:
+        folder: of the checkpoints, of which the newest two are kept.
+        every: steps between them.
+        metadata: further values that must not change when training is resumed,
+            serializable as JSON.
+
+    Raises:
+        ValueError: the checkpoints are of another training, or all damaged.
+        FloatingPointError: a weight is not finite, so nothing is saved.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        every: int = 500,
+        metadata: Mapping[str, Any] | None = None,
+    ):
+        super().__init__()
+        self.folder, self.every = Path(folder), every
+        self.metadata = dict(metadata or {})
+
+    def all_metadata(self) -> dict[str, Any]:
+        model = self.run.model
+        return self.metadata | {
+            **self.run.streams.metadata(),
+            "optimizer": type(model.optimizer).__name__,
+            "all_clip_norm_val": model.all_clip_norm_val,
+            "parts": model.parts,
+            "steps of warm-up": model.warm_up_steps,
+        }
+
+    def on_train_begin(self, logs=None):
+        run, checkpoint = self.run, newest_checkpoint(self.folder)
+        self._saved = None  # the last step that has a checkpoint
+        if checkpoint is not None:
+            arrays, metadata, path = checkpoint
+            try:
+                self._restore(arrays, metadata, path)
+            except (KeyError, TypeError) as error:
+                raise ValueError(
+                    f"{path} is of another version: {error!r}. Give another directory."
+                ) from error
+            self._saved = run.progress.step
+            run.bar.say(f"Resuming from step {run.progress.step:,}, {path}")
+        step = run.progress.step
+        total = sum_over_workers(run.strategy, np.array(float(step)))
+        if total != step * n_workers(run.strategy):
+            raise ValueError(
+                f"{self.folder} should be one directory that all workers share. It is at "
+                f"step {step} for this worker, but not for all workers."
+            )
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.run.progress.step:
+            self.on_train_end()
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if not self.run.progress.step % self.every:
+            self.on_train_end()
+
+    def on_train_end(self, logs=None):
+        if self._saved != self.run.progress.step:
+            self.save()
+
+    def save(self) -> None:
+        """Writes a checkpoint; every process must call it, and the first one writes."""
+        run = self.run
+        with run.paused("Writing a checkpoint"):
+            rows = tf.nest.flatten(gather_rows(run.strategy, run.state))
+            self._saved = run.progress.step
+            if worker(run.strategy):
+                return
+            arrays = {
+                name: np.asarray(keras.ops.convert_to_numpy(variable))
+                for name, variable in run.variables().items()
+            }
+            if not all(np.isfinite(array).all() for array in arrays.values()):
+                raise FloatingPointError(
+                    "The weights are no longer finite, so they are not saved."
+                )
+            arrays |= {f"state/{i}": x for i, x in enumerate(rows)}
+            metadata = {
+                "run": self.all_metadata(),
+                "progress": dataclasses.asdict(run.progress),
+            }
+            save_checkpoint(self.folder, run.progress.step, arrays, metadata=metadata)
+
+    def _restore(self, arrays, metadata, path):
+        """Sets the run to a checkpoint, which is refused if it is of a different run."""
+        advice = "Give the same value, or another directory."
+        check_same_run(self.all_metadata(), metadata["run"], path, advice)
+        run = self.run
+        for name, variable in run.variables().items():
+            variable.assign(arrays[name])
+        zeros = self.run.model.bilm.lstm.zero_state(run.streams.n_rows)
+        rows = [
+            tf.cast(arrays[f"state/{i}"], zero.dtype)
+            for i, zero in enumerate(tf.nest.flatten(zeros))
+        ]
+        run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(zeros, rows))
+        run.progress = Progress(**metadata["progress"])

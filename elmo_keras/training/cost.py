@@ -1,8 +1,8 @@
 """The cost of a training run: memory, disk, time."""
 
-import math
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -47,30 +47,44 @@ def estimate(
     streams: Streams, settings: RunSettings, *, n_replicas: int = 1, n_steps: int = 1
 ) -> Estimate:
     """Estimates the cost of a run from its first batch, before anything is built."""
-    config = streams.config
+    config, dim = streams.config, streams.config.projection_dim
     n_rows = streams.n_rows // (n_replicas * settings.parts)
     words, length = _first_words(streams, n_rows)
     tokens = n_rows * streams.unroll_steps
     # Words that the softmax scores for each token.
     scored = (streams.n_negatives or streams.vocabulary_size - 1) + 1
-    softmax = rows = streams.vocabulary_size * (config.projection_dim + 1)
+    softmax = rows = streams.vocabulary_size * (dim + 1)
     if streams.n_negatives is not None:  # rows of the drawn words, in both directions
-        rows = min(softmax, 2 * scored * config.projection_dim)
+        rows = min(softmax, 2 * scored * dim)
     parameters = n_parameters(config) + softmax
-    slots = SLOTS[settings.optimizer] * parameters
-    flops = settings.parts * _flops(config, tokens, words, length, scored)
+    slots = SLOTS[settings.optimizer_name] * parameters
+    # An LSTM layer keeps gates, cell and projections, and has the gradient of its gates.
+    kept, gradient = 5 * config.units + 4 * dim, 2 * 5 * config.units
+    widest = max((width for width, _ in config.filters), default=0)
+    window_size = widest * (config.char_embedding_dim + 1) + config.n_filters / FLOAT
+    activations = (
+        tokens * (2 * config.n_layers * kept + gradient)
+        + words * length * window_size
+        + words * config.n_filters * 6 * config.n_highway
+    )
+    cell = 2 * (2 * dim) * 4 * config.units
+    cell += 2 * config.units * dim * config.has_lstm_projection
+    convolutions = sum(w * n for w, n in config.filters) * config.char_embedding_dim
+    highway = 2 * config.n_highway * config.n_filters**2
+    word = 2 * (length * convolutions + highway + config.n_filters * dim)
+    forward = 2 * tokens * (config.n_layers * cell + scored * dim * 2) + words * word
     return Estimate(
         memory={
             "program": PROCESS,
             "weights": parameters * FLOAT,
             "optimizer": slots * FLOAT,
             "gradients": 2 * (parameters - softmax + rows) * FLOAT,
-            "activations": _activations(config, tokens, words, length) * FLOAT,
+            "activations": int(activations) * FLOAT,
             # Logits and their gradient, in both directions.
             "scores": 4 * tokens * scored * FLOAT,
         },
         disk=(3 * (parameters + slots) + parameters) * FLOAT,
-        step_flops=flops,
+        step_flops=3 * settings.parts * forward,  # the gradient takes twice as many
         n_steps=n_steps,
         dtype=settings.dtype,
     )
@@ -85,35 +99,10 @@ def _first_words(streams, n_rows):
     return len(distinct), float(np.minimum(lengths, maximum).mean())
 
 
-def _activations(config, tokens, words, length):
-    kept = 5 * config.units + 4 * config.projection_dim
-    gradient = 2 * 5 * config.units  # of the layer that is computed
-    lstm = tokens * (2 * config.n_layers * kept + gradient)
-    widest = max((width for width, _ in config.filters), default=0)
-    # A window, and a byte for each filter.
-    each = widest * (config.char_embedding_dim + 1) + config.n_filters / FLOAT
-    windows = words * length * each
-    highway = words * config.n_filters * 6 * config.n_highway
-    return int(lstm + windows + highway)
-
-
-def _flops(config, tokens, words, length, scored):
-    """Operations of a forward pass, plus twice as many for the gradient."""
-    units, dim = config.units, config.projection_dim
-    cell = 2 * (2 * dim) * 4 * units + 2 * units * dim * config.has_lstm_projection
-    lstm = 2 * config.n_layers * tokens * cell
-    convolutions = sum(w * n for w, n in config.filters) * config.char_embedding_dim
-    highway = 2 * config.n_highway * config.n_filters**2
-    word = 2 * (length * convolutions + highway + config.n_filters * dim)
-    scores = 2 * tokens * scored * dim * 2
-    return 3 * (lstm + words * word + scores)
-
-
 def _gemm_speed(dtype) -> float:
     """Floating-point operations a second in a large matrix product."""
-    n = 2048
+    n, times = 2048, []
     x = tf.ones((n, n), keras.DTypePolicy(dtype).compute_dtype)
-    times = []
     for _ in range(4):
         start = time.perf_counter()
         tf.matmul(x, x)[0, 0].numpy()
@@ -124,14 +113,14 @@ def _gemm_speed(dtype) -> float:
 def check_fits(estimate: Estimate, n_replicas_here: int, folder: Path) -> None:
     certain = "weights", "optimizer", "scores"
     needed = n_replicas_here * sum(estimate.memory[part] for part in certain)
-    memory = math.inf
+    memory = sys.maxsize
     if hasattr(os, "sysconf"):  # not on Windows
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if not tf.config.list_physical_devices("GPU") and needed > memory:
         raise ValueError(
             f"Weights, optimizer and scores alone take {_size(needed)}, and this "
-            f"machine has {_size(memory)}. Choose a smaller --vocabulary-size, "
-            "--preset or --batch-size."
+            f"machine has {_size(memory)}. Choose a smaller `vocabulary_size`, `preset` "
+            "or `batch_size`."
         )
     folders = folder.absolute(), *folder.absolute().parents
     existing = next(path for path in folders if path.exists())
@@ -140,7 +129,7 @@ def check_fits(estimate: Estimate, n_replicas_here: int, folder: Path) -> None:
     if estimate.disk > free:
         raise ValueError(
             f"The model and its checkpoints take {_size(estimate.disk)}, and {folder} has "
-            f"room for {_size(free)}. Give an --output with more room."
+            f"room for {_size(free)}. Give an `output` with more room."
         )
 
 

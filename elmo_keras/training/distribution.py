@@ -1,15 +1,13 @@
 """Replicas: one device, several devices of a machine, or several machines."""
 
-import contextlib
 import functools
 import json
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from elmo_keras.util.command import CommandFailed
+from elmo_keras.mirrored_strategy import MirroredStrategy
 
 
 def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
@@ -26,18 +24,17 @@ def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
     if n_replicas == 1:
         return tf.distribute.get_strategy()
     if gpus and n_replicas > len(gpus):
-        raise ValueError(f"--replicas {n_replicas}: there are {len(gpus)} GPUs.")
-    if gpus:
-        return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(n_replicas)])
+        raise ValueError(
+            f"`replicas` should be at most {len(gpus)}, the number of GPUs. Received: "
+            f"{n_replicas}"
+        )
     (cpu,) = tf.config.list_physical_devices("CPU")
-    if len(tf.config.get_logical_device_configuration(cpu) or ()) < n_replicas:
+    parts = tf.config.get_logical_device_configuration(cpu) or ()
+    if not gpus and len(parts) < n_replicas:
         part = tf.config.LogicalDeviceConfiguration()
         tf.config.set_logical_device_configuration(cpu, n_replicas * [part])
-    # The default cross-device operations fail on CPUs if a process has two strategies.
-    return tf.distribute.MirroredStrategy(
-        [f"CPU:{i}" for i in range(n_replicas)],
-        cross_device_ops=tf.distribute.ReductionToOneDevice(),
-    )
+    kind = "GPU" if gpus else "CPU"
+    return MirroredStrategy([f"{kind}:{i}" for i in range(n_replicas)])
 
 
 def _n_workers():
@@ -63,10 +60,6 @@ def worker(strategy: tf.distribute.Strategy) -> int:
         return 0
     after_chief = "chief" in cluster.jobs and resolver.task_type == "worker"
     return resolver.task_id + after_chief
-
-
-def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    return worker(strategy) == 0
 
 
 def n_local_replicas(strategy: tf.distribute.Strategy) -> int:
@@ -125,22 +118,3 @@ def sum_over_workers(strategy: tf.distribute.Strategy, array: Any) -> Any:
 def _all_reduce(share):
     share = tf.identity(share)  # a graph's argument has no device
     return tf.distribute.get_replica_context().all_reduce("SUM", share)
-
-
-@contextlib.contextmanager
-def failures_of_training(strategy: tf.distribute.Strategy) -> Iterator[None]:
-    """Turns errors that arguments and input did not cause into `CommandFailed`."""
-    try:
-        yield
-    except OSError as error:
-        raise CommandFailed(
-            f"{error}. Older checkpoints are kept: the same command resumes from the "
-            "newest."
-        ) from error
-    except tf.errors.OpError as error:
-        if n_workers(strategy) == 1:
-            raise
-        raise CommandFailed(
-            f"another worker is gone ({type(error).__name__}). Start all workers "
-            "again: they resume from the last checkpoint."
-        ) from error

@@ -83,7 +83,7 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         dictionary = TokenDictionary.from_vocabulary(vocabulary.words)
         if pretrained and dictionary != config.dictionary:
             raise ValueError(
-                "A model of tokens keeps its vocabulary. Leave out --vocabulary."
+                "A model of tokens keeps its vocabulary. Leave out `vocabulary`."
             )
         config = dataclasses.replace(
             config,
@@ -104,7 +104,7 @@ def _pretrained(settings, data):
     if files.vocabulary_path is None and files.is_checkpoint:
         raise ValueError(
             f"{settings.model} has a softmax, whose words are needed. Give the file that "
-            "it was trained with as --vocabulary."
+            "it was trained with as `vocabulary`."
         )
     return files
 
@@ -124,7 +124,7 @@ def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
     """The held-out text, which must have a sentence."""
     valid = Corpus.from_sentences(_sentences(data, data.valid, config))
     if not len(valid):
-        raise ValueError("The files of --valid hold no sentence.")
+        raise ValueError("The files of `valid` hold no sentence.")
     return valid
 
 
@@ -132,7 +132,7 @@ def _training_text(data, config, cache):
     files, held_out = text_files(data.train), text_files(data.valid)
     if both := [path for path in files if any(map(path.samefile, held_out))]:
         raise ValueError(
-            f"{both[0]} is in --train and in --valid, where a perplexity should be of "
+            f"{both[0]} is in `train` and in `valid`, where a perplexity should be of "
             "text that is not trained on. Take it out of one of them."
         )
     stamps = [file_stamp(path) for path in files]
@@ -142,7 +142,7 @@ def _training_text(data, config, cache):
         [data.raw_text, config.unicode_normalization, *stamps],
     )
     if not len(train):
-        raise ValueError("The files of --train hold no sentence.")
+        raise ValueError("The files of `train` hold no sentence.")
     return train
 
 
@@ -175,7 +175,7 @@ def _check_no_words_are_counted(data):
         if getattr(data, name) is not None:
             raise ValueError(
                 "There is a vocabulary already, so words are not counted. Leave out "
-                f"--{name.replace('_', '-')}."
+                f"`{name}`."
             )
 
 
@@ -194,7 +194,7 @@ def check_vocabulary(inputs: Inputs) -> None:
         raise ValueError(
             f"{unknown:.1%} of the tokens of the training text are not among the "
             f"{len(inputs.vocabulary):,} words of the vocabulary, so nearly all that "
-            "there is to predict is <UNK>. Give another --vocabulary, a lower "
-            "--min-count, a higher --vocabulary-size, or --new-softmax for a "
+            "there is to predict is <UNK>. Give another `vocabulary`, a lower "
+            "`min_count`, a higher `vocabulary_size`, or `new_softmax` for a "
             "vocabulary of this text."
         )

@@ -1,259 +1,185 @@
-"""The loop of training: batch, step, evaluate, save; and what is shown of it."""
+"""The loop of training: batches, steps, callbacks."""
 
 import contextlib
-import functools
-import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.perplexity import HeldOutPerplexity, log_probability_sums
 from elmo_keras.progress import Progress as ProgressBar
-from elmo_keras.training.distribution import (
-    is_chief,
-    n_workers,
-    sum_over_workers,
-    worker,
-)
-from elmo_keras.training.options import Limits
-from elmo_keras.training.output import write_model
-from elmo_keras.training.run import TrainingRun, save
-from elmo_keras.training.step import compiled_step
+from elmo_keras.training.distribution import scatter_rows
+from elmo_keras.training.progress import Progress
+from elmo_keras.training.step import train_step
+from elmo_keras.training.streams import Streams
 
-LOGS = "training/logs"
-DIVERGED = (
-    "The loss is no longer finite. Start again with a lower --learning-rate and "
-    "another --output."
-)
+if TYPE_CHECKING:
+    from elmo_keras.training.keras_model import TrainableLanguageModel
+
+DIVERGED = "The loss is no longer finite. Start again with a lower learning rate."
 READ_EVERY = 10  # steps between reads of the losses; each read makes the host wait
 READ_AFTER = 1.0  # seconds after which the next step is read, however few there are
 
 
-def fit(
-    run: TrainingRun,
-    limits: Limits,
-    output: Path,
-    *,
-    stop: Callable[[], bool] = lambda: False,
-) -> bool:
-    """Trains until a limit is reached, and writes the model with the best weights.
+class TrainingRun:
+    """The training of a model on streams, which its callbacks find as `model.run`."""
 
-    Training continues from the run's `progress` and `state`. Returns False if `stop`,
-    called after every step, ended it; then too the last step has a checkpoint. An
-    exception leaves the checkpoints from before it.
-    """
-    progress = run.progress
-    with Monitor(run, limits, output) as monitor:
-        if not progress.held_out:
-            monitor.bar.say("Evaluating before training")
-            progress.add_validation(held_out_perplexity(run))
-            _save(monitor, output)  # from here on the same command resumes
-        _check_finite(progress.held_out)
-        before = progress.evaluations()[0]
-        monitor.bar.say(f"Held-out perplexity before training: {before}")
-        while not limits.reached(progress):
-            monitor.start_epoch()
-            batches = run.batches()
-            for batch in batches:
-                _step(monitor, batch, batches.element_spec)
-                if limits.evaluate_every and not progress.step % limits.evaluate_every:
-                    _evaluate(monitor, output)
-                if not progress.step % limits.checkpoint_every:
-                    _save(monitor, output)
-                if limits.reached(progress):
-                    break
-                if _agree_to_stop(run, stop):
-                    _save(monitor, output)
-                    return False
-            else:
-                monitor.read()
-                progress.epoch, progress.epoch_step = progress.epoch + 1, 0
-                run.reset_state()
-            _evaluate(monitor, output)
-            _save(monitor, output)
-        if _evaluate(monitor, output):  # the limit was reached by an earlier process
-            _save(monitor, output)
-    return True
+    def __init__(self, model: "TrainableLanguageModel", streams: Streams):
+        self.model, self.streams = model, streams
+        self.optimizer, self.strategy = model.optimizer, model.distribute_strategy
+        # Compiled steps, of the whole model (False) and of the softmax alone (True).
+        self.steps: dict[bool, Callable] = {}
 
+    @property
+    def loss_name(self) -> str:
+        """Name of the loss, so that a sampled one is never taken for a full one."""
+        return "loss" if self.streams.n_negatives is None else "sampled_loss"
 
-def _step(monitor, batch, spec):
-    """Updates the weights with a batch; the first step of a graph traces it."""
-    run = monitor.run
-    only_softmax = run.progress.step < run.warm_up_steps
-    if only_softmax in run.steps:
-        *results, run.state = run.steps[only_softmax](batch, run.state)
-    else:
-        with monitor.tracing():
-            run.steps[only_softmax] = compiled_step(run, spec, only_softmax)
-            *results, run.state = run.steps[only_softmax](batch, run.state)
-            monitor.values(results)  # waits for the step
-    monitor.add_step(results)
-
-
-def _agree_to_stop(run, stop):
-    """Whether to stop: if one worker is to stop, all stop at the same step."""
-    if n_workers(run.strategy) == 1:
-        return stop()
-    if run.progress.step % READ_EVERY:
-        return False
-    return bool(sum_over_workers(run.strategy, np.array(float(stop()))) > 0)
-
-
-def _save(monitor, output):
-    with monitor.other_work("Writing a checkpoint"):
-        save(monitor.run, output)
-
-
-def _evaluate(monitor, output) -> bool:
-    """Evaluates, and writes the best model; False if this step was evaluated already."""
-    run, progress = monitor.run, monitor.run.progress
-    with monitor.other_work("Evaluating the held-out text"):
-        if progress.held_out[-1][0] == progress.tokens:
-            return False
-        result = held_out_perplexity(run)
-        _check_finite(result)
-        mean = progress.add_validation(result)
-        monitor.bar.say(
-            f"Step {progress.step:,}: {run.loss_name} {progress.recent_loss():.3f} nats\n"
-            f"Held-out perplexity: {result}"
-        )
-        scalars = {
-            "held-out perplexity": result.zero.mean,
-            "held-out perplexity, state carried over": result.carried.mean,
+    def variables(self) -> dict[str, keras.Variable]:
+        weights = self.model.bilm.trainable_weights
+        slots = self.optimizer.variables
+        return {
+            **{f"weights/{i}": weight for i, weight in enumerate(weights)},
+            **{f"optimizer/{i}": slot for i, slot in enumerate(slots)},
         }
-        monitor.write(scalars, progress.step)
-        if mean >= (math.inf if progress.best is None else progress.best):
-            progress.not_better += 1
-        else:
-            write_model(run, monitor.limits, output)
-            progress.best, progress.not_better = mean, 0
-    return True
 
+    def reset_state(self) -> None:
+        zeros = self.model.bilm.lstm.zero_state(self.streams.n_rows)
+        self.state: Any = scatter_rows(self.strategy, zeros)  # of each replica's rows
 
-def _check_finite(evaluations):
-    if not np.isfinite(evaluations).all():
-        raise FloatingPointError(DIVERGED)
+    def fit(
+        self,
+        epochs: int,
+        callbacks: keras.callbacks.CallbackList,
+        *,
+        first: int = 0,
+        verbose: bool = True,
+    ) -> None:
+        """Trains until epochs end or a callback sets `stop_training` of the model."""
+        chosen_by = "zero" if self.streams.zero_state_share else "carried"
+        self.progress, self._unread = Progress(first, chosen_by=chosen_by), []
+        self.n_steps = (epochs - first) * self.streams.n_steps(first)  # at most
+        self._since = time.perf_counter()  # of the last read
+        self.reset_state()
+        self.model.stop_training = False
+        with ProgressBar(file=sys.stdout, disable=not verbose) as self.bar:
+            callbacks.on_train_begin()
+            self.bar.skip(self.progress.tokens)
+            while self.progress.epoch < epochs and not self.model.stop_training:
+                self._fit_epoch(epochs, callbacks)
+            callbacks.on_train_end()
 
-
-def held_out_perplexity(run: TrainingRun) -> HeldOutPerplexity:
-    """The perplexity of the held-out text; workers share its sentences."""
-    text, strategy = run.inputs.valid, run.strategy
-    sums = log_probability_sums(
-        run.bilm,
-        text,
-        run.inputs.vocabulary,
-        worker=worker(strategy),
-        n_workers=n_workers(strategy),
-    )
-    return HeldOutPerplexity.from_sums(
-        sum_over_workers(strategy, sums), text.n_predictions
-    )
-
-
-class Monitor(contextlib.AbstractContextManager):
-    def __init__(self, run: TrainingRun, limits: Limits, folder: Path):
-        self.run, self.limits = run, limits
-        self.unread: list[Any] = []  # losses and predictions of steps
-        self.untimed = 0  # first steps of graphs among them
-        self.since = time.perf_counter()  # the last read
-        self.row = np.zeros(2)  # tokens and seconds of an open row of `losses`
-        self.logs = folder / LOGS if is_chief(run.strategy) else None
-        self.bar = ProgressBar(file=sys.stdout, disable=self.logs is None)
-        self.bar.skip(run.progress.tokens)
-
-    def __exit__(self, *_):
-        self.bar.close()
-
-    def start_epoch(self) -> None:
-        progress, limits = self.run.progress, self.limits
-        total = f"/{limits.epochs}" if limits.epochs else ""
+    def _fit_epoch(self, epochs, callbacks):
+        progress = self.progress
+        epoch, first_row = progress.epoch, len(progress.losses)
+        callbacks.on_epoch_begin(epoch)
         start = f", from step {progress.epoch_step}" if progress.epoch_step else ""
-        self.bar.say(f"Epoch {progress.epoch + 1}{total}{start}")
+        total = f"/{epochs}" if epochs < sys.maxsize else ""
+        self.bar.say(f"Epoch {epoch + 1}{total}{start}")
+        batches = self.strategy.distribute_datasets_from_function(
+            lambda context: self.streams.batches(
+                epoch,
+                progress.epoch_step,
+                n_parts=self.model.parts,
+                context=context,
+            )
+        )
+        self._since = time.perf_counter()
+        for step, batch in enumerate(batches, progress.epoch_step):
+            # Not those of the list, which would read the loss of every step.
+            for callback in callbacks.callbacks:
+                callback.on_train_batch_begin(step)
+            logs = self._step(batch, batches.element_spec)
+            for callback in callbacks.callbacks:
+                callback.on_train_batch_end(step, logs)
+            if self.model.stop_training:
+                break
+        else:
+            progress.epoch, progress.epoch_step = epoch + 1, 0
+            self.reset_state()
+        self.read()
+        callbacks.on_epoch_end(epoch, {self.loss_name: progress.mean_loss(first_row)})
+
+    def _step(self, batch, spec):
+        """Updates the weights with a batch; the first step of a graph traces it."""
+        only_softmax = self.progress.step < self.model.warm_up_steps
+        is_traced = only_softmax in self.steps
+        if not is_traced:
+            self.bar.say("Tracing the training step")
+            self.steps[only_softmax] = self._compile_step(spec, only_softmax)
+        with contextlib.nullcontext() if is_traced else self.paused("Tracing"):
+            *results, self.state = self.steps[only_softmax](batch, self.state)
+            results = [self.strategy.experimental_local_results(x)[0] for x in results]
+            if not is_traced:
+                float(results[0])  # waits for the step
+        self.progress.step += 1
+        self.progress.epoch_step += 1
+        self._unread.append(results)
+        self.read(at_least=READ_EVERY)
+        return {self.loss_name: results[0]}
+
+    def _compile_step(self, batch_spec, only_softmax):
+        """`train_step` on all replicas as a graph: (batch, state) → their results."""
+
+        def step(parts, state):
+            return train_step(
+                self.model.bilm,
+                self.optimizer,
+                parts,
+                state,
+                clip_norm=self.model.all_clip_norm_val,
+                only_softmax=only_softmax,
+            )
+
+        # The number of distinct words changes from batch to batch: without a signature
+        # the step would be traced each time.
+        state = tf.nest.map_structure(tf.type_spec_from_value, self.state)
+        return tf.function(
+            lambda *batch_and_state: self.strategy.run(step, batch_and_state),
+            input_signature=[batch_spec, state],
+            autograph=False,
+        )
+
+    def read(self, at_least: int = 1) -> None:
+        """Waits for the results of the steps, if there are enough or a second is over."""
+        enough = (
+            len(self._unread) >= at_least
+            or time.perf_counter() - self._since >= READ_AFTER
+        )
+        if not self._unread or not enough:
+            return
+        progress, before = self.progress, self.progress.tokens
+        for loss, n_tokens in self._unread:
+            if not np.isfinite(float(loss)):
+                raise FloatingPointError(DIVERGED)
+            progress.add_step(float(loss), int(n_tokens))
+        now = time.perf_counter()
+        progress.seconds += now - self._since
+        self._unread, self._since = [], now
+        self.bar.set_postfix_str(
+            f"{self.loss_name.replace('_', ' ')} {progress.mean_loss():.3f} nats, "
+            f"step {progress.step:,}",
+            refresh=False,
+        )
+        self.bar.add(progress.tokens - before, progress.step / self.n_steps)
 
     @contextlib.contextmanager
-    def other_work(self, text: str) -> Iterator[None]:
+    def paused(self, text: str) -> Iterator[None]:
         """Surrounds what is no step: its time is left out of the steps' time."""
         self.read()
         if sys.stdout.isatty():
             self.bar.set_postfix_str(text)
         with self.bar.paused():
             yield
-        self.since = time.perf_counter()
+        self._since = time.perf_counter()
 
-    @contextlib.contextmanager
-    def tracing(self) -> Iterator[None]:
-        """Surrounds the first step of a graph, which counts like the ones after it."""
-        self.bar.say("Tracing the training step")
-        with self.other_work("Tracing the training step"):
-            yield
-        self.untimed += 1
 
-    def add_step(self, results: Sequence[tf.Tensor]) -> None:
-        """Counts a step; its results are read later."""
-        self.run.progress.step += 1
-        self.run.progress.epoch_step += 1
-        self.unread.append(results)
-        self.read(at_least=READ_EVERY)
+class TrainingCallback(keras.callbacks.Callback):
+    """A callback of a `TrainableLanguageModel`."""
 
-    def values(self, results: Sequence[tf.Tensor]) -> tuple[float, int]:
-        """Loss and number of predictions of a step, once it is done."""
-        local = map(self.run.strategy.experimental_local_results, results)
-        loss, n_predictions = (replicas[0] for replicas in local)
-        return float(loss), int(n_predictions)
-
-    def read(self, at_least: int = 1) -> None:
-        """Waits for the results of the steps, if there are enough or a second is over."""
-        now = time.perf_counter()
-        enough = len(self.unread) >= at_least or now - self.since >= READ_AFTER
-        if not self.unread or not enough:
-            return
-        progress, results = self.run.progress, list(map(self.values, self.unread))
-        if not np.isfinite([loss for loss, _ in results]).all():
-            raise FloatingPointError(DIVERGED)
-        now = time.perf_counter()
-        n_tokens = sum(n for _, n in results)
-        seconds = now - self.since
-        seconds *= len(results) / max(len(results) - self.untimed, 1)
-        progress.seconds += seconds
-        self.row += n_tokens, seconds
-        self.unread, self.untimed, self.since = [], 0, now
-        for step, result in enumerate(results, progress.step - len(results) + 1):
-            if progress.add_step(*result):
-                speed = self.row[0] / max(self.row[1], 1e-9)
-                loss = progress.losses[-1][1]
-                self.write({self.run.loss_name: loss, "tokens/s": speed}, step)
-                self.row[:] = 0
-        steps_an_epoch = self.run.streams.n_steps(progress.epoch)
-        self.bar.set_postfix_str(
-            f"{self.run.loss_name} {progress.recent_loss():.3f} nats, "
-            f"step {progress.step:,}",
-            refresh=False,
-        )
-        n_steps = self.limits.total_steps(steps_an_epoch, progress)
-        self.bar.add(n_tokens, progress.step / n_steps)
-
-    @functools.cached_property
-    def _writer(self):
-        return tf.summary.create_file_writer(str(self.logs))
-
-    def write(self, scalars: dict[str, float], step: int) -> None:
-        """Writes scalars for TensorBoard, on the chief and until writing fails."""
-        if self.logs is None:
-            return
-        # Like `tf.summary.scalar`, which needs TensorBoard to be installed.
-        metadata = tf.compat.v1.SummaryMetadata()
-        metadata.plugin_data.plugin_name = "scalars"
-        try:
-            with self._writer.as_default(step=step):
-                for name, value in scalars.items():
-                    tf.summary.write(
-                        name, tf.constant(value, "float32"), metadata=metadata
-                    )
-        except tf.errors.OpError as error:
-            self.logs = None
-            self.bar.say(f"No more logs for TensorBoard: {error.message}")
+    @property
+    def run(self) -> TrainingRun:
+        return self.model.run  # pyright: ignore[reportOptionalMemberAccess]

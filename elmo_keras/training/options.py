@@ -78,10 +78,10 @@ class RunSettings:
         full_softmax: no sampling
         dropout: on the inputs of the LSTM layers and the last output
         clip_norm: global norm at which gradients are clipped
-        optimizer: of the weights
+        optimizer: of the weights; adagrad if not given
         learning_rate: 0.2 if not given
-        schedule: of the learning rate; cosine rises first, in a tenth of the steps
-            (at most 1000)
+        schedule: of the learning rate; constant if not given; cosine rises first, in a
+            tenth of the steps (at most 1000)
         dtype: of the matrix products
         replicas: on this machine; all GPUs if not given
         parts: of a batch, computed one after another (gradient accumulation): same
@@ -107,9 +107,11 @@ class RunSettings:
     full_softmax: bool = False
     dropout: Rate = 0.1
     clip_norm: Positive = 10.0
-    optimizer: Literal["adagrad", "adam", "lion", "muon", "rmsprop", "sgd"] = "adagrad"
+    optimizer: Literal["adagrad", "adam", "lion", "muon", "rmsprop", "sgd"] | None = (
+        None
+    )
     learning_rate: Positive | None = None
-    schedule: Literal["constant", "cosine", "linear"] = "constant"
+    schedule: Literal["constant", "cosine", "linear"] | None = None
     dtype: Literal["float32", "mixed_bfloat16"] = "float32"
     replicas: Count | None = None
     parts: Count = 1
@@ -163,6 +165,14 @@ class RunSettings:
         return self.batch_size or 128
 
     @property
+    def optimizer_name(self) -> str:
+        return self.optimizer or "adagrad"
+
+    @property
+    def schedule_name(self) -> str:
+        return self.schedule or "constant"
+
+    @property
     def rate(self) -> float:
         return self.learning_rate or 0.2
 
@@ -213,15 +223,8 @@ class Limits:
             if limit is not None and value >= limit
         }
 
-    def total_steps(
-        self, steps_an_epoch: int, progress: "Progress | None" = None
-    ) -> int:
+    def total_steps(self, steps_an_epoch: int) -> int:
         """The number of steps, unless patience ends training earlier."""
-        n_steps = self.steps or sys.maxsize
-        if self.epochs is None:
-            return n_steps
-        steps = self.epochs * steps_an_epoch
-        if progress:
-            steps -= progress.epoch * steps_an_epoch + progress.epoch_step
-            steps += progress.step
-        return min(n_steps, steps)
+        return min(
+            self.steps or sys.maxsize, (self.epochs or sys.maxsize) * steps_an_epoch
+        )

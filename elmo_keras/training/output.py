@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_keras.files import only_process
-from elmo_keras.formats.model_directory import OPTIONS, save_model
+from elmo_keras.formats.model_directory import OPTIONS
 from elmo_keras.formats.model_parts import PARTS, TRAINING, parts_of_model
 from elmo_keras.text.files import text_files
 from elmo_keras.training.checkpoint import checkpoints
-from elmo_keras.training.distribution import is_chief
-from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
-from elmo_keras.training.run import CHECKPOINTS, TrainingRun
+from elmo_keras.training.options import RunSettings, TextData
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
+
+CHECKPOINTS, LOGS = "training/checkpoints", "training/logs"
 
 
 def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
@@ -37,10 +37,10 @@ def reserve(output: Path, *, lock: bool) -> Iterator[None]:
     A new directory is removed again if it holds neither a model nor a checkpoint.
     """
     if has_model(output) and not checkpoints(output / CHECKPOINTS):
-        raise ValueError(f"{output} holds a model already. Give another --output.")
+        raise ValueError(f"{output} holds a model already. Give another `output`.")
     refusal = (
         f"Another process is training in {output}. Wait until it ends, or give another "
-        "--output."
+        "`output`."
     )
     folder, existed = output / TRAINING, output.exists()
     try:
@@ -53,18 +53,3 @@ def reserve(output: Path, *, lock: bool) -> Iterator[None]:
 
 def has_model(output: Path) -> bool:
     return (output / OPTIONS).exists()
-
-
-def write_model(run: TrainingRun, limits: Limits, output: Path) -> None:
-    if not is_chief(run.strategy):
-        return
-    vocabulary, settings = run.inputs.vocabulary, run.settings
-    options = {
-        "bidirectional": True,
-        "n_epochs": limits.epochs or EPOCHS,
-        "batch_size": settings.n_rows,
-        **settings.published(),
-        "n_train_tokens": len(run.inputs.train.tokens),
-        "n_tokens_vocab": len(vocabulary),
-    }
-    save_model(output, run.bilm, vocabulary, options=options)

@@ -1,4 +1,4 @@
-"""The progress of a training run."""
+"""The progress of a training run, which its checkpoints hold."""
 
 import dataclasses
 
@@ -8,78 +8,53 @@ from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
-Rows = list[tuple[float, ...]]
 
 
 @dataclasses.dataclass
 class Progress:
-    """Part of the checkpoints of a training run."""
-
-    epoch: int = 0  # number of the current epoch
+    epoch: int = 0  # number of complete epochs
     epoch_step: int = 0  # steps done in the current epoch
     step: int = 0  # steps done in total
     tokens: int = 0  # predicted in each direction
     seconds: float = 0.0  # spent in steps
-    # Rows of (tokens, mean loss of a token since the previous row), one for every
-    # `ROW_STEPS` steps; then the steps since the last row and their summed loss.
-    losses: list[tuple[int, float]] = dataclasses.field(default_factory=list)
-    open_steps: int = 0
-    open_loss: float = 0.0
-    # Rows of (tokens, forward perplexity, backward perplexity): each sentence from the
-    # zero state, and with the state carried over.
-    held_out: Rows = dataclasses.field(default_factory=list)
-    held_out_carried: Rows = dataclasses.field(default_factory=list)
+    # Rows of (steps, tokens, summed loss), the last one with fewer than `ROW_STEPS` steps.
+    losses: list[list[float]] = dataclasses.field(default_factory=list)
+    # Rows of (tokens, perplexities of an evaluation): forward and backward, each sentence
+    # from the zero state; then both with the state carried over.
+    held_out: list[list[float]] = dataclasses.field(default_factory=list)
     chosen_by: str = "zero"  # the field of `HeldOutPerplexity` that chooses the model
-    best: float | None = None  # lowest mean held-out perplexity
-    not_better: int = 0  # evaluations since then
 
-    def add_step(self, loss: float, n_tokens: int) -> bool:
-        """Adds a step's mean loss; returns whether that completes a row of `losses`."""
+    def add_step(self, loss: float, n_tokens: int) -> None:
+        """Adds a step's mean loss."""
+        if not self.losses or self.losses[-1][0] == ROW_STEPS:
+            self.losses.append([0, 0, 0.0])
+        row = self.losses[-1]
+        row[:] = row[0] + 1, row[1] + n_tokens, row[2] + loss * n_tokens
         self.tokens += n_tokens
-        self.open_steps += 1
-        self.open_loss += loss * n_tokens
-        if self.open_steps < ROW_STEPS:
-            return False
-        self.losses.append(self._open_row())
-        self.open_steps, self.open_loss = 0, 0.0
-        return True
 
-    def loss_rows(self) -> np.ndarray:
-        """Rows of (first token, token after the last, mean loss), all tokens so far."""
-        return _spans([*self.losses, *([self._open_row()] if self.open_steps else [])])
+    def mean_loss(self, first_row: int = -RECENT_ROWS) -> float:
+        """Mean loss of a token, by default over about the last hundred steps."""
+        _, tokens, loss = np.sum(self.losses[first_row:] or [[0, 0, np.nan]], axis=0)
+        return float(loss / max(tokens, 1))
 
-    def recent_loss(self) -> float | None:
-        """Mean loss of a token over the last hundred steps; None without any step."""
-        rows = self.losses[-RECENT_ROWS - 1 :]
-        if not rows:
-            return self._open_row()[1] if self.open_steps else None
-        spans = _spans(rows)[-RECENT_ROWS:]
-        return float(np.average(spans[:, 2], weights=spans[:, 1] - spans[:, 0]))
-
-    def add_validation(self, result: HeldOutPerplexity) -> float:
-        """Adds an evaluation; returns the mean perplexity that chooses the model."""
-        self.held_out.append((self.tokens, *result.zero))
-        self.held_out_carried.append((self.tokens, *result.carried))
-        return self.chosen_mean(result)
-
-    def chosen_mean(self, result: HeldOutPerplexity) -> float:
-        return (result.zero if self.chosen_by == "zero" else result.carried).mean
+    def add_evaluation(self, result: HeldOutPerplexity) -> None:
+        self.held_out.append([self.tokens, *result.zero, *result.carried])
 
     def evaluations(self) -> list[HeldOutPerplexity]:
         return [
-            HeldOutPerplexity(Perplexity(*zero[1:]), Perplexity(*carried[1:]))
-            for zero, carried in zip(self.held_out, self.held_out_carried, strict=True)
+            HeldOutPerplexity(Perplexity(*row[1:3]), Perplexity(*row[3:]))
+            for row in self.held_out
         ]
+
+    def chosen_mean(self, result: HeldOutPerplexity) -> float:
+        return getattr(result, self.chosen_by).mean
 
     def best_evaluation(self) -> HeldOutPerplexity | None:
         """The lowest perplexity after a step; None if there is no such evaluation."""
         return min(self.evaluations()[1:], key=self.chosen_mean, default=None)
 
-    def _open_row(self):
-        first = self.losses[-1][0] if self.losses else 0
-        return self.tokens, self.open_loss / (self.tokens - first)
-
-
-def _spans(rows):
-    ends, means = np.array(rows, float).reshape(-1, 2).T
-    return np.stack([np.concatenate([[0], ends])[:-1], ends, means], axis=1)
+    @property
+    def not_better(self) -> int:
+        """The number of evaluations since the one with the lowest perplexity."""
+        means = [self.chosen_mean(result) for result in self.evaluations()[1:]]
+        return len(means) - 1 - int(np.argmin(means)) if means else 0

@@ -1,6 +1,6 @@
 """One step of training a biLM on streams of text."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -9,34 +9,8 @@ import tensorflow as tf
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
 from elmo_keras.layers.word_softmax import word_logits
-from elmo_keras.training.run import TrainingRun
 
 Batch = Mapping[str, tf.Tensor]  # a part of an element of `Streams.batches`
-
-
-def compiled_step(
-    run: TrainingRun, batch_spec: Any, only_softmax: bool = False
-) -> Callable:
-    """`train_step` on all replicas as a graph: (batch, state) → their results."""
-
-    def step(parts, state):
-        return train_step(
-            run.bilm,
-            run.optimizer,
-            parts,
-            state,
-            clip_norm=run.settings.clip_norm,
-            only_softmax=only_softmax,
-        )
-
-    # The number of distinct words changes from batch to batch: without a signature
-    # the step would be traced each time.
-    state = tf.nest.map_structure(tf.type_spec_from_value, run.state)
-    return tf.function(
-        lambda *batch_and_state: run.strategy.run(step, batch_and_state),
-        input_signature=[batch_spec, state],
-        autograph=False,
-    )
 
 
 def train_step(

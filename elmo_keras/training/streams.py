@@ -5,7 +5,7 @@ training can resume at any step as if it had never stopped.
 """
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -17,6 +17,7 @@ from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.windows import Plan, window
 
 PREFETCHED = 4
+ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
 ALONE = tf.distribute.InputContext()  # one replica
 
 
@@ -70,6 +71,19 @@ class Streams:
     def n_steps(self, epoch: int) -> int:
         """The number of batches of an epoch."""
         return self.plan(epoch).n_steps(self.unroll_steps)
+
+    def metadata(self) -> dict[str, Any]:
+        """All that the batches follow from, as JSON."""
+        return {
+            "rows of text in all": self.n_rows,
+            "unroll_steps": self.unroll_steps,
+            "negatives": self.n_negatives,
+            "seed": self.seed,
+            ZERO_STATE: self.zero_state_share,
+            "model": self.config.to_summary(),
+            "vocabulary": self.vocabulary.digest,
+            "training text": self.corpus.digest,
+        }
 
     def batches(
         self,

@@ -1,28 +1,23 @@
 """Training runs without the training program, and texts for them."""
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
+import keras
 import numpy as np
 import pytest
 
-from elmo_keras import Vocabulary, train
+from elmo_keras import Streams, TrainableLanguageModel, Vocabulary, train
 from elmo_keras.text.corpus import Corpus
+from elmo_keras.training.callbacks import Stopped
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
-from elmo_keras.training.inputs import read_inputs
+from elmo_keras.training.inputs import Inputs, read_inputs
 from elmo_keras.training.options import Limits, RunSettings, TextData
-from elmo_keras.training.progress import Progress
-from elmo_keras.training.run import (
-    CHECKPOINTS,
-    TrainingRun,
-    make_run,
-    make_streams,
-    restore,
-)
-from elmo_keras.training.step import compiled_step
+from elmo_keras.training.output import CHECKPOINTS
+from elmo_keras.training.run import make_callbacks, make_model, make_streams
 from elmo_keras.util import console
 
 # Sentences of letters as words.
@@ -37,23 +32,17 @@ SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 # then those of the program.
 DYING_PROGRAM = """
 import os, signal, sys
-from elmo_keras.training import loop
+from elmo_keras.training.callbacks import Logs
 from elmo_keras.util.console import main
 
-compiled_step, left = loop.compiled_step, [int(sys.argv[1])]
+left = [int(sys.argv[1])]
 
-def mortal(*args, **kwargs):
-    step = compiled_step(*args, **kwargs)
+def die(*_):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    def one_step(*batch):
-        left[0] -= 1
-        if not left[0]:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return step(*batch)
-
-    return one_step
-
-loop.compiled_step = mortal
+Logs.on_train_batch_begin = die
 sys.exit(main(["train", *sys.argv[2:]]))
 """
 
@@ -74,37 +63,17 @@ def parsed(arguments: Iterable[object]) -> tuple:
     return calls[0]
 
 
-class Prepared(NamedTuple):
-    """A run before its first step, and what it was made from."""
+@dataclasses.dataclass
+class PreparedRun:
+    """What the program makes of its arguments, before its first step."""
 
-    output: Path
     data: TextData
     settings: RunSettings
     limits: Limits
-    run: TrainingRun
-
-
-def prepared(arguments) -> Prepared:
-    output, data, settings, limits = parsed(arguments)
-    strategy = make_strategy(settings.replicas)
-    inputs = read_inputs(data, settings, cache=output / "training/corpus-0")
-    streams = make_streams(inputs, settings, strategy)
-    n_steps = limits.total_steps(streams.n_steps(0))
-    run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
-    return Prepared(output, data, settings, limits, run)
-
-
-class ReusedRun:
-    """A run that is trained again and again, with steps that are traced once."""
-
-    def __init__(self, arguments):
-        _, self.data, self.settings, self.limits, self.run = prepared(arguments)
-        self._chosen_by = self.run.progress.chosen_by
-        variables = self.run.variables().values()
-        self._initial = [np.copy(variable) for variable in variables]
-        self.run.reset_state()
-        spec = self.run.batches().element_spec
-        self.steps = {alone: compiled_step(self.run, spec, alone) for alone in (0, 1)}
+    inputs: Inputs
+    streams: Streams
+    model: TrainableLanguageModel
+    initial: list[np.ndarray]
 
     def attempt(
         self,
@@ -112,31 +81,45 @@ class ReusedRun:
         *,
         n_steps: int | None = None,
         before_step: Callable[[], object] = lambda: None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Trains in a model directory as the program does; False if it was stopped.
+        """Trains in a model directory as a new process does; False if it was stopped.
 
-        `n_steps` replaces the arguments' limit.
+        The steps are traced once. `n_steps` replaces the arguments' limit.
         """
-        self._forget(folder)
-        self.run.steps = {
-            alone: lambda *batch, step=step: (before_step(), step(*batch))[1]
-            for alone, step in self.steps.items()
-        }
-        n_steps = n_steps or self.limits.steps
-        limits = dataclasses.replace(self.limits, steps=n_steps)
-        return train.fit_and_report(self.run, limits, folder, self.data, uses=[]) == 0
+        limits = dataclasses.replace(self.limits, steps=n_steps or self.limits.steps)
+        # What a checkpoint must overwrite is wrong before it is read.
+        resumes = bool(checkpoints(folder / CHECKPOINTS))
+        for variable, value in zip(self.variables(), self.initial):
+            variable.assign(np.full_like(value, 7) if resumes else value)
+        callbacks = make_callbacks(
+            self.inputs,
+            self.settings,
+            limits,
+            folder,
+            n_steps=limits.total_steps(self.streams.n_steps(0)),
+            stop=stop,
+        )
+        before = keras.callbacks.Callback()
+        before.on_train_batch_begin = lambda *_: before_step()
+        try:
+            epochs = limits.epochs or sys.maxsize
+            self.model.fit(self.streams, epochs=epochs, callbacks=[*callbacks, before])
+        except Stopped:
+            return False
+        return True
 
-    def begin(self, folder: Path) -> TrainingRun:
-        """The run as it is in a new process, resumed from a checkpoint if there is one."""
-        self._forget(folder)
-        restore(self.run, folder)
-        self.run.steps = dict(self.steps)
-        return self.run
+    def variables(self) -> list[keras.Variable]:
+        return [*self.model.bilm.trainable_weights, *self.model.optimizer.variables]
 
-    def _forget(self, folder):
-        self.run.progress = Progress(chosen_by=self._chosen_by)
-        for variable, value in zip(self.run.variables().values(), self._initial):
-            variable.assign(value)
-        if checkpoints(folder / CHECKPOINTS):  # which must overwrite all of them
-            for variable in self.run.variables().values():
-                variable.assign(np.full_like(variable, 7))
+
+def prepared(arguments: Iterable[object]) -> PreparedRun:
+    output, data, settings, limits = parsed(arguments)
+    strategy = make_strategy(settings.replicas)
+    inputs = read_inputs(data, settings, cache=output / "training/corpus-0")
+    streams = make_streams(inputs, settings, strategy)
+    n_steps = limits.total_steps(streams.n_steps(0))
+    model = make_model(inputs, settings, strategy=strategy, n_steps=n_steps)
+    run = PreparedRun(data, settings, limits, inputs, streams, model, [])
+    run.initial = [np.copy(variable) for variable in run.variables()]
+    return run

@@ -6,7 +6,7 @@ import pytest
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from tests.support.models import randomize
-from tests.support.training_runs import SIZES, VOCABULARY, ReusedRun
+from tests.support.training_runs import SIZES, VOCABULARY, prepared
 
 LIMITS = ["--steps", "12", "--checkpoint-every", "3", "--evaluate-every", "5"]
 
@@ -46,6 +46,6 @@ def small_run(small_text):
 
 @pytest.fixture(scope="session")
 def reused(small_run, tmp_path_factory):
-    """The run of these arguments; `attempt` gives it a directory."""
+    """The run of these arguments, traced once; `attempt` gives it a directory."""
     nowhere = tmp_path_factory.mktemp("nowhere")
-    return ReusedRun([*small_run, "--output", str(nowhere)])
+    return prepared([*small_run, "--output", str(nowhere)])

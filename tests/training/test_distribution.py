@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.train import failures_of_training
 from elmo_keras.training import distribution
 from elmo_keras.training.distribution import (
-    failures_of_training,
     gather_rows,
-    is_chief,
     make_strategy,
     n_workers,
     scatter_rows,
+    worker,
 )
 from elmo_keras.util.command import CommandFailed
 
@@ -40,7 +40,7 @@ def test_each_replica_gets_its_rows(n_replicas):
     shares = strategy.experimental_local_results(scattered)
     assert [x.shape[0] for x in shares] == [4 // n_replicas] * n_replicas
     np.testing.assert_array_equal(gather_rows(strategy, scattered), rows)
-    assert n_workers(strategy) == 1 and is_chief(strategy)
+    assert n_workers(strategy) == 1 and worker(strategy) == 0
 
 
 def test_arrays_are_summed_over_workers(monkeypatch):

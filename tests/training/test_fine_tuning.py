@@ -12,12 +12,13 @@ from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from elmo_keras.formats.published import write_weights
 from elmo_keras.training import report
 from elmo_keras.training.checkpoint import newest_checkpoint
-from elmo_keras.training.run import CHECKPOINTS, WARM_UP_STEPS
+from elmo_keras.training.output import CHECKPOINTS
+from elmo_keras.training.run import WARM_UP_STEPS
 from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
 from tests.support.commands import command
 from tests.support.models import randomize
-from tests.support.training_runs import TEXT, ReusedRun, prepared, write_text
+from tests.support.training_runs import TEXT, prepared, write_text
 
 train = command("train")
 
@@ -51,14 +52,14 @@ def test_our_model_comes_with_its_softmax_and_vocabulary_or_gets_new_ones(
 ):
     save_model(tmp_path / "ours", bilm, WORDS)
     files = [*files, "--init", str(tmp_path / "ours")]
-    run = prepared(files).run
-    assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
-    assert run.metadata["vocabulary"] == WORDS.digest
-    assert run.warm_up_steps == 0
-    run = prepared([*files, "--new-softmax", "--vocabulary-size", "7"]).run
-    assert_same_weights(*map(weights_but_the_softmax, (run.bilm, bilm)))
-    assert run.bilm.vocabulary_size == 7
-    assert run.warm_up_steps == WARM_UP_STEPS
+    run = prepared(files)
+    assert_same_weights(run.model.get_weights(), bilm.get_weights())
+    assert run.inputs.vocabulary.digest == WORDS.digest
+    assert run.model.warm_up_steps == 0
+    model = prepared([*files, "--new-softmax", "--vocabulary-size", "7"]).model
+    assert_same_weights(*map(weights_but_the_softmax, (model.bilm, bilm)))
+    assert model.bilm.vocabulary_size == 7
+    assert model.warm_up_steps == WARM_UP_STEPS
 
 
 @pytest.mark.slow
@@ -70,10 +71,10 @@ def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
         write_weights(bilm, file)
     published = ["--options", str(tmp_path / "options.json")]
     published += ["--weights", str(tmp_path / "weights.hdf5")]
-    reused = ReusedRun([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
-    assert reused.run.metadata["new softmax"]  # as with --new-softmax
-    lines = report.describe_inputs(reused.run.inputs, reused.run.streams)
-    assert "Softmax: a new one, as with --new-softmax." in lines
+    reused = prepared([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
+    assert reused.inputs.new_softmax
+    lines = report.describe_inputs(reused.inputs, reused.streams)
+    assert "Softmax: a new one." in lines
 
     def weights_after(n_steps):
         assert reused.attempt(tmp_path / "tuned", n_steps=n_steps)
@@ -104,15 +105,16 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
     files, checkpoint, bilm, tmp_path
 ):
     (tmp_path / "bilm-tf/vocab.txt").write_text("<S>\n</S>\n<UNK>\nother\n")
-    run = prepared([*files, *checkpoint]).run
-    assert run.metadata["vocabulary"] == WORDS.digest
+    run = prepared([*files, *checkpoint])
+    assert run.inputs.vocabulary.digest == WORDS.digest
     files = find_model(tmp_path / "bilm-tf")
     files = dataclasses.replace(files, vocabulary_path=tmp_path / "words.txt")
     files.read_into(bilm, with_softmax=True)
     expected = files.adagrad_accumulators(bilm)
-    assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
-    assert_same_weights([v.numpy() for v in run.optimizer.variables[2:]], expected)
-    assert run.warm_up_steps == 0
+    assert_same_weights(run.model.get_weights(), bilm.get_weights())
+    slots = run.model.optimizer.variables[2:]
+    assert_same_weights([v.numpy() for v in slots], expected)
+    assert run.model.warm_up_steps == 0
 
 
 @pytest.mark.parametrize(
@@ -143,10 +145,10 @@ def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_own_boundaries(
     files, tmp_path
 ):
     source = many_langs.write_files(tmp_path / "ko", many_langs.model_files())
-    reused = ReusedRun([*files, "--init", str(source), "--warm-up", "0"])
+    reused = prepared([*files, "--init", str(source), "--warm-up", "0"])
     start = load_bilm(source)
-    assert_same_weights(*map(weights_but_the_softmax, (reused.run.bilm, start)))
-    (part,) = next(iter(reused.run.streams.batches(0)))
+    assert_same_weights(*map(weights_but_the_softmax, (reused.model.bilm, start)))
+    (part,) = next(iter(reused.streams.batches(0)))
     boundaries = {many_langs.WORDS.index(word) + 1 for word in ("<bos>", "<eos>")}
     assert boundaries <= set(part["characters"][:, 0].numpy())
     assert reused.attempt(tmp_path / "tuned", n_steps=2)

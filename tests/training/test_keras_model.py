@@ -13,8 +13,9 @@ from elmo_keras import (
     Vocabulary,
 )
 from elmo_keras.formats.model_directory import save_model
+from elmo_keras.training.callbacks import Validation
+from elmo_keras.training.checkpoint import Checkpoints
 from elmo_keras.training.keras_model import TrainableLanguageModel
-from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.streams import Streams
 from tests.support.replicas import DEVICES
 from tests.support.training_runs import CORPUS, VOCABULARY
@@ -23,30 +24,15 @@ N_STEPS = 50
 
 
 class Losses(keras.callbacks.Callback):
-    """The loss of each step, which Keras averages over those before it."""
+    """The loss of each step; training ends after `N_STEPS`."""
 
     def __init__(self):
         super().__init__()
-        self.found = []
-
-    def on_train_batch_begin(self, batch, logs=None):
-        self.model.reset_metrics()
+        self.values = []
 
     def on_train_batch_end(self, batch, logs=None):
-        self.found += logs.values()
-
-
-def losses_of_the_program(reused, folder):
-    """The losses of the first steps of `train.py`, which leaves its weights."""
-    run, losses = reused.begin(folder), []
-    first = [np.copy(w) for w in run.bilm.get_weights()]
-    for epoch in range(N_STEPS):
-        run.reset_state()
-        for parts in run.streams.batches(epoch):
-            loss, _, run.state = run.steps[False](parts, run.state)
-            losses.append(float(loss))
-            if len(losses) == N_STEPS:
-                return first, losses
+        self.values += map(float, logs.values())
+        self.model.stop_training = len(self.values) == N_STEPS
 
 
 def streams_of(config):
@@ -61,37 +47,74 @@ def copy_of(bilm, weights):
     return copy
 
 
+def set_variables(run, values):
+    for variable, value in zip(run.variables(), values):
+        variable.assign(value)
+
+
+def losses_step_by_step(reused):
+    """The losses of the first steps, whose graph is called by hand."""
+    run, losses = reused.model.run, []
+    set_variables(reused, reused.initial)
+    for epoch in range(N_STEPS):
+        run.reset_state()
+        for parts in run.streams.batches(epoch):
+            loss, _, run.state = run.steps[False](parts, run.state)
+            losses.append(float(loss))
+            if len(losses) == N_STEPS:
+                return losses
+
+
 @pytest.mark.slow
-def test_fifty_steps_are_those_of_train_and_a_saved_model_goes_on(reused, tmp_path):
-    before, expected = losses_of_the_program(reused, tmp_path)
-    run, losses = reused.run, Losses()
-    model = TrainableLanguageModel(
-        copy_of(run.bilm, before), all_clip_norm_val=reused.settings.clip_norm
-    )
-    model.compile(make_optimizer())
-    history = model.fit(
-        run.streams,
-        epochs=4,
-        steps_per_epoch=N_STEPS // 2,
-        verbose=0,
-        # No held-out loss is lower by so much than the one before it.
-        callbacks=[losses, keras.callbacks.EarlyStopping("val_loss", 99, 1)],
-        validation_data=run.inputs.valid,
-    ).history
-    # The mean that Keras computes of one loss is rounded.
-    np.testing.assert_allclose(losses.found, expected, rtol=1e-6)
-    weights = run.bilm.get_weights()
-    for actual, trained in zip(model.bilm.get_weights(), weights, strict=True):
-        np.testing.assert_array_equal(actual, trained)
-    model.save(tmp_path / "model.keras")
+def test_fit_takes_all_steps_in_their_order_and_a_saved_model_goes_on(reused, tmp_path):
+    reused.attempt(tmp_path / "first", n_steps=1)  # traces the step
+    expected = losses_step_by_step(reused)
+    trained = [np.copy(variable) for variable in reused.variables()]
+    set_variables(reused, reused.initial)
+    losses, vocabulary = Losses(), reused.inputs.vocabulary
+    valid = Validation(reused.inputs.valid, vocabulary)
+    history = reused.model.fit(reused.streams, epochs=99, callbacks=[valid, losses])
+    assert losses.values == expected
+    for actual, variable in zip(reused.variables(), trained, strict=True):
+        np.testing.assert_array_equal(actual, variable)
+    now = LanguageModel(reused.model.bilm, vocabulary).perplexity(reused.inputs.valid)
+    assert history.history["val_perplexity"][-1] == now.zero.mean
+    assert history.history["val_loss"][-1] == pytest.approx(np.log(now.zero.mean))
+    in_epoch = losses.values[: reused.streams.n_steps(0)]
+    assert min(in_epoch) < history.history["sampled_loss"][0] < max(in_epoch)
+
+    reused.model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.optimizer.iterations == N_STEPS
-    vocabulary = run.inputs.vocabulary
-    now = LanguageModel(model.bilm, vocabulary).perplexity(run.inputs.valid).zero.mean
-    assert history["val_perplexity"][-1] == now
-    assert history["val_loss"][-1] == pytest.approx(np.log(now), rel=1e-5)
+    assert loaded.get_config()["all_clip_norm_val"] == reused.settings.clip_norm
     save_model(tmp_path / "model", loaded.bilm, vocabulary)
     assert Elmo.from_pretrained(tmp_path / "model")([["a", "b"]]).shape == (1, 2, 10)
+
+
+def test_fit_ends_as_early_as_keras_says_and_resumes_from_its_checkpoints(
+    bilm, tmp_path
+):
+    model, streams = TrainableLanguageModel(bilm), streams_of(bilm.config)
+    model.compile(keras.optimizers.Adam(0.01))
+    model.optimizer.build(bilm.trainable_weights)
+    variables = [*bilm.trainable_weights, *model.optimizer.variables]
+    initial = [np.copy(variable) for variable in variables]
+
+    def trained(epochs, folder, *callbacks):
+        for variable, value in zip(variables, initial):
+            variable.assign(value)
+        valid = Validation(CORPUS, VOCABULARY)
+        callbacks = [Checkpoints(tmp_path / folder, every=2), valid, *callbacks]
+        history = model.fit(streams, epochs=epochs, callbacks=callbacks, verbose=0)
+        return history.epoch, model.get_weights()
+
+    # No held-out loss is lower by so much than the one before it.
+    stopping = keras.callbacks.EarlyStopping("val_loss", min_delta=99, patience=1)
+    assert trained(9, "stopped", stopping)[0] == [0, 1]
+    epochs, resumed = trained(3, "stopped")
+    assert epochs == [2]
+    for weight, whole in zip(resumed, trained(3, "whole")[1], strict=True):
+        np.testing.assert_array_equal(weight, whole)
 
 
 @pytest.mark.slow
@@ -105,7 +128,7 @@ def test_any_optimizer_trains_on_two_devices_as_on_one(bilm):
             model.compile(keras.optimizers.Adam(0.01))
         losses.append(Losses())
         model.fit(streams, epochs=2, callbacks=losses[-1:], verbose=0)
-    one, two = [some.found for some in losses]
+    one, two = [some.values for some in losses]
     np.testing.assert_allclose(one, two, atol=1e-5)  # sums in another order
     assert one[-1] < one[0]
     model.optimizer.weight_decay = 0.1

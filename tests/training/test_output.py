@@ -1,14 +1,12 @@
 """A model directory belongs to one process, and a new one does not stay empty."""
 
 import contextlib
-import os
 from pathlib import Path
 
 import pytest
 
 from elmo_keras.training.options import RunSettings, TextData
-from elmo_keras.training.output import check_output, has_model, reserve
-from elmo_keras.training.run import CHECKPOINTS
+from elmo_keras.training.output import CHECKPOINTS, check_output, has_model, reserve
 
 
 @pytest.mark.parametrize(
@@ -53,38 +51,25 @@ def user(tmp_path, monkeypatch):
     ("output", "inputs", "problem"),
     [
         ("a.txt", {}, "a.txt should be a folder, but is none"),
-        ("a.txt/model", {}, "a.txt should be a folder for a.txt/model"),
-        ("/proc", {}, "Nothing can be written to the folder /proc"),
         ("taken", {}, "taken/curves.png should be a file, but is a folder"),
         ("old", {"init": "old"}, "is an input"),
-        ("link", {"init": "old"}, "is an input; it is the same file as old"),
         ("other", {"options": "other/o.json", "weights": "other/weights.hdf5"},
          "The output other/weights.hdf5 is an input"),
-        ("hard", {"options": "o.json", "weights": "old/weights.hdf5"},
-         "The output hard/weights.hdf5 is an input; it is the same file as old"),
         ("old", {"vocabulary": Path("old/vocab.txt")}, "The output old/vocab.txt is an input"),
-        ("old", {"train": ["old/*.txt"]}, "The output old/vocab.txt is an input"),
         ("old", {"valid": ["old/training/t"]}, "holds the input old/training/t"),
         ("old", {"vocabulary_text": ["old/options.json"]}, "The output old/options.json is an"),
-        ("new", {}, None),
         ("old", {"init": "misspelt"}, None),  # which is reported later
-        (".", {}, None),
-        ("a/b/new", {"init": "old"}, None),
         ("old/tuned", {"init": "old"}, None),
         ("old", {}, None),  # its training is resumed
-        ("new", {"vocabulary": Path("old/vocab.txt"), "train": ["?.txt"]}, None),
     ],
 )  # fmt: skip
 def test_only_a_wrong_model_directory_is_refused(user, output, inputs, problem):
     Path("taken/curves.png").mkdir(parents=True)
-    Path("link").symlink_to("old")
     Path("old/training").mkdir()
     Path("old/training/t").write_text("a b")
-    for folder in ("other", "hard"):
-        Path(folder).mkdir()
+    Path("other").mkdir()
     for name in ("o.json", "weights.hdf5"):
         Path("other", name).write_text("published")
-    os.link("old/weights.hdf5", "hard/weights.hdf5")
     before = sorted(user.rglob("*"))
     settings = {n: inputs[n] for n in ("init", "options", "weights") if n in inputs}
     files = {"train": ["a.txt"], "valid": ["b.txt"]} | inputs

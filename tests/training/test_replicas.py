@@ -7,14 +7,15 @@ import socket
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.training.callbacks import StopAt
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.distribution import gather_rows
-from elmo_keras.training.run import CHECKPOINTS
-from elmo_keras.training.step import compiled_step
+from elmo_keras.training.output import CHECKPOINTS
 from tests.support.commands import command
 from tests.support.paths import ROOT
 from tests.support.training_runs import DYING_PROGRAM, prepared
@@ -29,19 +30,26 @@ ARGUMENTS += ["--steps", str(N_STEPS), "--negatives", "20", "--unroll-steps", "3
 TOLERANCE = 1e-6
 
 
+class Losses(keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.values = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.values += map(float, logs.values())
+
+
 def trained(folder, *arguments):
-    """Losses and token counts of all steps; then variables and LSTM states."""
-    run = prepared([*arguments, *ARGUMENTS, "--output", str(folder / "model")]).run
-    run.reset_state()
-    batches = run.batches()
-    step, seen = compiled_step(run, batches.element_spec), []
-    for batch, _ in zip(iter(batches), range(N_STEPS)):
-        *results, run.state = step(batch, run.state)
-        local = map(run.strategy.experimental_local_results, results)
-        seen.append([float(values[0]) for values in local])
-    state = tf.nest.flatten(gather_rows(run.strategy, run.state))
-    variables = [*run.bilm.trainable_weights, *run.optimizer.variables]
-    return np.array(seen), [v.numpy() for v in variables], state
+    """The losses of all steps; then variables and LSTM states."""
+    prepared_run, losses = (
+        prepared([*arguments, *ARGUMENTS, "--output", folder]),
+        Losses(),
+    )
+    model, limits = prepared_run.model, prepared_run.limits
+    model.fit(prepared_run.streams, epochs=9, callbacks=[losses, StopAt(limits)])
+    state = tf.nest.flatten(gather_rows(model.run.strategy, model.run.state))
+    assert len(losses.values) == N_STEPS
+    return losses.values, [v.numpy() for v in prepared_run.variables()], state
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +86,6 @@ def test_rows_without_text_change_nothing(tmp_path):
         )
         for n in (1, 2)
     ]
-    counts = runs[0][0][:, 1]
-    assert counts.min() <= 3 < counts.max()
     for one, other in zip(*(run[1] for run in runs), strict=True):
         np.testing.assert_allclose(one, other, atol=TOLERANCE)
 

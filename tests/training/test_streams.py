@@ -96,17 +96,16 @@ def test_negatives_are_distinct_words_with_their_expected_counts(streams):
     assert len(drawn) > 2  # directions and steps draw independently
 
 
-@pytest.mark.parametrize("n_negatives", [None, 2])
-def test_an_epoch_can_start_at_any_step(streams, n_negatives):
-    whole = batches(streams(n_negatives=n_negatives), 2)
-    for first in (0, 1, 3):
-        rest = batches(streams(n_negatives=n_negatives), 2, first)
-        assert len(rest) == len(whole) - first > 0
-        assert_all_same(rest, whole[first:])
+def test_an_epoch_can_start_at_any_step(streams):
+    whole = batches(streams(n_negatives=2), 2)
+    rest = batches(streams(n_negatives=2), 2, 3)
+    assert len(rest) == len(whole) - 3 > 0
+    assert_all_same(rest, whole[3:])
 
 
-@pytest.mark.parametrize("n_negatives", [None, 2])
-@pytest.mark.parametrize("n_replicas, n_parts", [(1, 2), (2, 1), (2, 2), (1, 4)])
+@pytest.mark.parametrize(
+    ("n_negatives", "n_replicas", "n_parts"), [(None, 2, 1), (2, 2, 2), (2, 1, 4)]
+)
 def test_parts_of_all_replicas_are_the_whole_batch(
     streams, n_negatives, n_replicas, n_parts
 ):
@@ -144,8 +143,7 @@ def test_a_worker_gets_the_batches_of_its_replicas(streams):
     assert_all_same(some, [e for i, e in enumerate(whole) if i % 4 in (2, 3)])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**40])
-def test_all_plans_and_steps_have_different_random_numbers(streams, monkeypatch, seed):
+def test_all_plans_and_steps_have_different_random_numbers(streams, monkeypatch):
     entropies, original = set(), np.random.default_rng
 
     def default_rng(entropy):
@@ -155,7 +153,7 @@ def test_all_plans_and_steps_have_different_random_numbers(streams, monkeypatch,
     monkeypatch.setattr(np.random, "default_rng", default_rng)
     n_steps = 0
     for epoch in range(3):
-        n_steps += len(batches(streams(seed=seed), epoch))
+        n_steps += len(batches(streams(seed=1), epoch))
     states = {tuple(np.random.SeedSequence(e).generate_state(4)) for e in entropies}
     assert len(states) == len(entropies) == 3 + n_steps
 
@@ -180,8 +178,8 @@ def test_words_are_drawn_as_often_as_expected(drawn):
     assert counts.sum() == N * DRAWS and expected.sum() == pytest.approx(N, rel=0.02)
 
 
-@pytest.mark.parametrize("size", [2, 3, 40])
-def test_all_words_but_one_can_be_drawn(size):
+def test_all_words_but_one_can_be_drawn():
+    size = 40
     negatives = draw_negatives(np.random.default_rng(0), size - 1, size)
     assert len(set(negatives.ids)) == size - 1 and max(negatives.ids) < size
     assert np.isfinite(negatives.log_expected_counts(np.arange(size))).all()

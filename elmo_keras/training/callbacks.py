@@ -1,0 +1,198 @@
+"""The callbacks of training: a held-out text, limits, signals, logs."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.formats.model_directory import save_model
+from elmo_keras.perplexity import HeldOutPerplexity, log_probability_sums
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.training.checkpoint import Checkpoints
+from elmo_keras.training.distribution import n_workers, sum_over_workers, worker
+from elmo_keras.training.loop import DIVERGED, READ_EVERY, TrainingCallback
+from elmo_keras.training.options import Limits
+from elmo_keras.training.progress import ROW_STEPS
+
+
+class Validation(TrainingCallback):
+    """Evaluates a held-out text with the full softmax, first and after each epoch.
+
+    The callbacks after it find `val_loss`, the mean loss with each sentence read from the
+    zero state, and `val_perplexity` in the logs of an epoch.
+
+    Args:
+        corpus: the held-out text.
+        vocabulary: the words of the softmax.
+        every: steps after which it is evaluated, too.
+        directory: of the model with the lowest perplexity, which is written there.
+        options: further keys of its `options.json`.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        vocabulary: Vocabulary,
+        *,
+        every: int | None = None,
+        directory: Path | None = None,
+        options: dict[str, Any] | None = None,
+    ):
+        super().__init__()
+        self.corpus, self.vocabulary, self.every = corpus, vocabulary, every
+        self.directory, self.options = directory, options
+
+    def on_epoch_begin(self, epoch, logs=None):
+        run = self.run
+        if not run.progress.held_out:
+            run.bar.say("Evaluating before training")
+            run.progress.add_evaluation(self.evaluate())
+            before = run.progress.evaluations()[0]
+            run.bar.say(f"Held-out perplexity before training: {before}")
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.every and not self.run.progress.step % self.every:
+            self._add_evaluation()
+
+    def on_epoch_end(self, epoch, logs):
+        self._add_evaluation()
+        perplexity = self.run.progress.evaluations()[-1].zero.mean
+        logs |= {"val_loss": math.log(perplexity), "val_perplexity": perplexity}
+
+    def _add_evaluation(self):
+        run, progress = self.run, self.run.progress
+        with run.paused("Evaluating the held-out text"):
+            if progress.held_out[-1][0] == progress.tokens:
+                return
+            result = self.evaluate()
+            progress.add_evaluation(result)
+            run.bar.say(
+                f"Step {progress.step:,}: {run.loss_name.replace('_', ' ')} "
+                f"{progress.mean_loss():.3f} nats\nHeld-out perplexity: {result}"
+            )
+            if progress.not_better == 0:
+                self.write_model()
+
+    def evaluate(self) -> HeldOutPerplexity:
+        """The perplexity of the held-out text; workers share its rows."""
+        strategy = self.run.strategy
+        sums = log_probability_sums(
+            self.run.model.bilm,
+            self.corpus,
+            self.vocabulary,
+            worker=worker(strategy),
+            n_workers=n_workers(strategy),
+        )
+        result = HeldOutPerplexity.from_sums(
+            sum_over_workers(strategy, sums), self.corpus.n_predictions
+        )
+        if not np.isfinite(result).all():
+            raise FloatingPointError(DIVERGED)
+        return result
+
+    def write_model(self) -> None:
+        if self.directory is not None and worker(self.run.strategy) == 0:
+            save_model(
+                self.directory,
+                self.run.model.bilm,
+                self.vocabulary,
+                options=self.options,
+            )
+
+
+class StopAt(TrainingCallback):
+    """Ends training at a limit."""
+
+    def __init__(self, limits: Limits):
+        super().__init__()
+        self.limits = limits
+
+    def on_train_begin(self, logs=None):
+        run = self.run
+        run.n_steps = self.limits.total_steps(run.streams.n_steps(0))
+        if reached := self.limits.reached(run.progress):
+            limits = " and ".join(f"{name} {n}" for name, n in reached.items())
+            run.bar.say(
+                f"Training is finished: it has reached {limits}. More continue it."
+            )
+            self.run.model.stop_training = True
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.limits.reached(self.run.progress):
+            self.run.model.stop_training = True
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.on_train_batch_end(0)
+
+
+class Stopped(Exception):
+    """Training was stopped after a step, which has a checkpoint."""
+
+
+class StopWhen(TrainingCallback):
+    """Saves a checkpoint and raises `Stopped` after a step at which `stop` is true."""
+
+    def __init__(self, stop: Callable[[], bool], checkpoints: Checkpoints):
+        super().__init__()
+        self.stop, self.checkpoints = stop, checkpoints
+
+    def on_train_batch_end(self, batch, logs=None):
+        if not self.run.model.stop_training and self._agree():
+            self.checkpoints.save()
+            raise Stopped
+
+    def _agree(self):
+        """Whether to stop: if one worker is to stop, all stop at the same step."""
+        run = self.run
+        if n_workers(run.strategy) == 1:
+            return self.stop()
+        if run.progress.step % READ_EVERY:
+            return False
+        return bool(sum_over_workers(run.strategy, np.array(float(self.stop()))) > 0)
+
+
+class Logs(TrainingCallback):
+    """Writes losses, rates and perplexities for TensorBoard, which need not be installed."""
+
+    def __init__(self, folder: Path):
+        super().__init__()
+        self.folder = folder
+
+    def on_train_begin(self, logs=None):
+        progress = self.run.progress
+        self.writer = tf.summary.create_noop_writer()
+        if worker(self.run.strategy) == 0:
+            self.writer = tf.summary.create_file_writer(str(self.folder))
+        self.rows, self.evaluations = len(progress.losses), len(progress.held_out)
+
+    def on_train_batch_end(self, batch, logs=None):
+        run, progress = self.run, self.run.progress
+        for steps, tokens, loss in progress.losses[self.rows :]:
+            if steps == ROW_STEPS:  # the last may have fewer
+                self.rows += 1
+                self._write(run.loss_name, loss / tokens, self.rows * steps)
+                rate = progress.tokens / max(progress.seconds, 1e-9)
+                self._write("tokens/s", rate, self.rows * steps)
+        for result in progress.evaluations()[self.evaluations :]:
+            self.evaluations += 1
+            for name, perplexity in result._asdict().items():
+                name = f"held-out perplexity, state {name}"
+                self._write(name, perplexity.mean, progress.step)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.on_train_batch_end(0)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.on_train_batch_end(0)
+        self.writer.flush()
+
+    def _write(self, name, value, step):
+        # Like `tf.summary.scalar`, which needs TensorBoard to be installed.
+        metadata = tf.compat.v1.SummaryMetadata()
+        metadata.plugin_data.plugin_name = "scalars"
+        with self.writer.as_default(step=step):
+            tf.summary.write(name, tf.constant(value, "float32"), metadata=metadata)

@@ -1,0 +1,118 @@
+"""When training ends, what it keeps, what it shows and records."""
+
+import types
+from unittest import mock
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
+from elmo_keras.training import callbacks
+from elmo_keras.training.loop import TrainingRun
+from elmo_keras.training.options import Limits
+from elmo_keras.training.output import LOGS
+from elmo_keras.training.progress import Progress
+
+
+@pytest.fixture
+def trained(reused, tmp_path, monkeypatch):
+    """Trains with these results of evaluations, from the zero state and carried over.
+
+    Returns the progress, and the steps after which the model was kept.
+    """
+
+    def train(limits, results, chosen_by="zero"):
+        results, kept, share = [(99.0, 99.0), *results], [], chosen_by == "zero"
+        results = [
+            HeldOutPerplexity(Perplexity(z, z), Perplexity(c, c)) for z, c in results
+        ]
+        evaluate = mock.Mock(side_effect=results)
+        monkeypatch.setattr(callbacks.Validation, "evaluate", evaluate)
+        monkeypatch.setattr(
+            callbacks.Validation,
+            "write_model",
+            lambda self: kept.append(self.model.run.progress.step),
+        )
+        monkeypatch.setattr(reused, "limits", limits)
+        before = reused.streams.zero_state_share
+        monkeypatch.setattr(reused.streams, "zero_state_share", share and before)
+        if not share:  # a batch has other arrays then
+            monkeypatch.setattr(reused.model, "run", None)
+        assert reused.attempt(tmp_path)
+        return reused.model.run.progress, kept, results
+
+    return train
+
+
+@pytest.mark.parametrize(
+    ("chosen_by", "patience", "kept"), [("zero", 2, [2, 4]), ("carried", 1, [2])]
+)
+def test_training_ends_when_the_perplexity_stops_falling(
+    trained, chosen_by, patience, kept
+):
+    """The published procedure is judged with the state carried over."""
+    limits = Limits(epochs=50, patience=patience, evaluate_every=2)
+    given = [(9.0, 1.0), (8.0, 2.0), (8.5, 0.5), (8.0, 0.5), (1.0, 1.0)]
+    progress, when, results = trained(limits, given, chosen_by)
+    n = kept[-1] // 2 + patience
+    assert progress.step == 2 * n and progress.not_better == patience
+    assert when == kept
+    assert progress.evaluations() == results[: n + 1]
+
+
+def test_every_epoch_ends_with_an_evaluation(reused, trained):
+    progress, kept, _ = trained(Limits(epochs=2), [(3.0, 3.0), (2.0, 2.0)])
+    n_steps = [reused.streams.n_steps(epoch) for epoch in range(2)]
+    assert progress.step == sum(n_steps) and progress.epoch == 2
+    assert kept == [n_steps[0], sum(n_steps)]
+    n_predictions = reused.inputs.train.n_predictions
+    ends = [row[0] for row in progress.held_out[1:]]
+    assert ends == [n_predictions, 2 * n_predictions]
+
+
+def test_a_perplexity_that_is_not_finite_ends_training(reused, tmp_path, monkeypatch):
+    sums = np.full((2, 2), -1e9)
+    monkeypatch.setattr(callbacks, "log_probability_sums", lambda *_, **__: sums)
+    with pytest.raises(FloatingPointError, match="no longer finite. Start again"):
+        reused.attempt(tmp_path)
+
+
+def test_what_is_shown_and_logged_of_a_run(reused, tmp_path, capsys):
+    assert reused.attempt(tmp_path)
+    shown, n = capsys.readouterr().out, reused.streams.n_steps(0)
+    for line in ("Evaluating before", "Epoch 1\n", f"Step {n}: sampled loss "):
+        assert line in shown
+    (path,) = (tmp_path / LOGS).iterdir()
+    values = {}
+    for record in tf.data.TFRecordDataset(str(path)):
+        event = tf.compat.v1.Event.FromString(record.numpy())
+        for value in event.summary.value:
+            values.setdefault(value.tag, []).append(event.step)
+    assert values["sampled_loss"] == values["tokens/s"] == [10]
+    assert values["held-out perplexity, state zero"] == [0, 5, n, 10, 12]
+
+
+def test_only_steps_count_as_time_of_the_steps(clock):
+    model = mock.MagicMock()
+    run = TrainingRun(model, types.SimpleNamespace(n_negatives=5))
+    run.progress, run.bar, run.n_steps = Progress(), mock.MagicMock(), 100
+    run._unread, run._since = [], 0.0
+    clock(1000 - 0.0)
+    with run.paused("Tracing"):
+        clock(30)
+    for _ in range(4):
+        clock(2.0)
+        run._unread.append((4.0, 1000))
+        run.read(at_least=3)  # or after a second
+    with run.paused("Evaluating"):
+        clock(1000)
+    clock(0.5)
+    run._unread.append((3.0, 500))
+    run.read(at_least=3)
+    assert run.progress.tokens == 4000
+    run.read()
+    assert run.progress.seconds == pytest.approx(8.5) and run.progress.tokens == 4500
+    run._unread.append((float("nan"), 1))
+    with pytest.raises(FloatingPointError, match="no longer finite"):
+        run.read()

@@ -1,0 +1,71 @@
+"""The options of training: their defaults, what they decide, what is refused."""
+
+import pytest
+
+from elmo_keras.training.options import Limits, RunSettings
+from elmo_keras.training.progress import Progress
+from elmo_keras.util import console
+from tests.support.training_runs import parsed
+
+FILES = ["--train", "t", "--valid", "v"]
+
+
+def test_the_defaults_are_the_published_options_and_those_of_the_example():
+    _, _, settings, limits = parsed(FILES)
+    assert list(settings.published().values()) == [20, 8192, 0.2, 0.1, 10.0, True]
+    assert (settings.n_rows, settings.zero_state_share, limits.epochs) == (128, 0.1, 10)
+    *_, settings, limits = parsed(["--batch-size", "5", "--steps", "3"])
+    assert settings.n_rows == 5 and settings.rate != 0.2
+    assert limits == Limits(steps=3)  # alone they leave the number of epochs open
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--train", "x"], "--train and --valid should be given together"),
+        (["--evaluate"], "--evaluate needs the text of --valid"),
+        (["--weights", "w"], "--options and --weights should be given together"),
+        (["--init", "m", "--preset", "tiny"], "Leave out --preset"),
+        (["--init", "m", "--cut-at", "byte"], "Leave out --cut-at"),
+        (["--tokens", "--cut-at", "byte"], "Leave out --cut-at"),
+        (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts"),
+        (["--epochs", "0"], 'Invalid value "0" for --epochs. Must be >= 1'),
+        (["--zero-state", "1", "--published-state"], "--zero-state or --published-"),
+        (["--init", "m", *"--options o --weights w".split()], "either --init, or"),
+        (["--raw-text", "--tokenizer", "spaces"], "Leave out --tokenizer"),
+    ],
+)
+def test_a_value_out_of_its_range_or_beside_another_is_refused(
+    arguments, message, capsys
+):
+    assert console.main(["train", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("negatives", "full_softmax", "expected"),
+    [(95, False, 95), (96, False, None), (95, True, None)],
+)
+def test_the_softmax_is_full_for_small_vocabularies(negatives, full_softmax, expected):
+    settings = RunSettings(negatives=negatives, full_softmax=full_softmax)
+    assert settings.n_negatives(100) == expected
+
+
+@pytest.mark.parametrize(
+    ("limits", "progress", "reached"),
+    [
+        ({"epochs": 2}, {"epoch": 1, "step": 99}, False),
+        ({"epochs": 2}, {"epoch": 2}, True),
+        ({"steps": 5}, {"epoch": 9, "step": 4}, False),
+        ({"steps": 5}, {"step": 5}, True),
+    ],
+)
+def test_training_ends_at_the_first_limit(limits, progress, reached):
+    assert bool(Limits(**limits).reached(Progress(**progress))) == reached
+
+
+@pytest.mark.parametrize(
+    ("epochs", "steps", "expected"), [(3, None, 21), (3, 20, 20), (None, 22, 22)]
+)
+def test_the_total_number_of_steps_follows_the_limits(epochs, steps, expected):
+    assert Limits(epochs=epochs, steps=steps).total_steps(7) == expected
