@@ -1,8 +1,6 @@
 """Types of the commands' options: a value in a range, or a message that says which."""
 
 import math
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -13,13 +11,6 @@ def _check_finite(_, value):
     for number in value if isinstance(value, list) else [value]:
         if number is not None and not math.isfinite(number):
             raise ValueError(f"Must be finite. Received: {number}")
-
-
-def _check_distinct(_, values):
-    values = list(values or ())
-    repeated = [str(v) for v in dict.fromkeys(values) if values.count(v) > 1]
-    if repeated:
-        raise ValueError(f"Must be different. Given repeatedly: {', '.join(repeated)}")
 
 
 def _check_layer(_, layer):
@@ -52,15 +43,8 @@ Port = Annotated[
     int, Parameter(converter=_parse_int, validator=Number(gte=0, lt=2**16))
 ]
 
-# Several values after one option, as in `--seeds 1 2 3`.
-Seeds = Annotated[
-    Sequence[Seed], Parameter(consume_multiple=True, validator=_check_distinct)
-]
-Shares = Annotated[
-    Sequence[Share], Parameter(consume_multiple=True, validator=_check_distinct)
-]
+# Several values after one option, as in `--heldout a.txt b.txt`.
 Texts = Annotated[list[str], Parameter(consume_multiple=True)]
-Paths = Annotated[list[Path], Parameter(consume_multiple=True)]
 
 Layers = Annotated[
     Literal["mix", "average", "top", "all"] | int, Parameter(validator=_check_layer)

@@ -1,6 +1,5 @@
 """Checks of a command's outputs, made before its work: none takes the place of an input."""
 
-import importlib.util
 import os
 import tempfile
 from collections.abc import Iterable
@@ -8,9 +7,6 @@ from pathlib import Path
 
 from elmo_keras.files import left_overs, temporary_path
 from elmo_keras.util.command import DISK_ERRORS
-
-# What matplotlib writes without further programs.
-SUFFIXES = ".png .svg .svgz .pdf .eps .ps .jpg .jpeg .tif .tiff .webp".split()
 
 
 def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
@@ -85,14 +81,3 @@ def _check_name(path):
         pass
     except OSError as error:  # such as a name that is too long
         raise ValueError(f"{path} can't be written: {error.strerror}.") from error
-
-
-def check_picture(path: Path, inputs: Iterable[Path]) -> None:
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(
-            f"A picture should end in one of {' '.join(SUFFIXES)}. Received: {path}"
-        )
-    check_apart([path], inputs)
-    check_file(path)
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ImportError("A picture needs matplotlib: pip install matplotlib")

@@ -23,7 +23,6 @@ from elmo_keras.tasks import (
     Settings,
     Tagging,
 )
-from elmo_keras.util.markdown_table import percent_spread
 from examples import paper
 from examples.convert import convert
 from examples.make_heads import WIKIGOLD
@@ -116,8 +115,13 @@ class Measured(NamedTuple):
 
     def cells(self) -> list[str]:
         p = f", p&nbsp;{self.p:.3f}" if self.p > SMALLEST_P else ""
-        scores = percent_spread(self.baseline), percent_spread(self.elmo)
+        scores = _spread(self.baseline), _spread(self.elmo)
         return [*scores, f"{self.gain:+.2f}{p}"]
+
+
+def _spread(scores):
+    mean = f"{100 * np.mean(scores):.2f}"
+    return f"{mean} ± {100 * np.std(scores, ddof=1):.2f}" if len(scores) > 1 else mean
 
 
 def main(

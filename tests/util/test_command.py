@@ -112,7 +112,6 @@ def test_the_list_names_every_command(capsys):
         (arguments.Mix, "1,-2.5", [1.0, -2.5], ["1,inf", "x"]),
         (arguments.Layers, "mix", "mix", ["bottom", "-1"]),
         (arguments.Layers, "2", 2, []),
-        (arguments.Seeds, "2 1", [2, 1], ["3 1 3"]),
     ],
 )
 def test_a_value_in_the_range_is_read_and_another_refused(type_, text, value, refused):

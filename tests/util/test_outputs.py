@@ -5,11 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
-from elmo_keras.files import replacing
 from elmo_keras.util import outputs
-from elmo_keras.util.outputs import check_apart, check_file, check_folder, check_picture
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 
 @pytest.fixture(autouse=True)
@@ -99,33 +97,3 @@ def test_a_check_leaves_nothing_and_a_full_disk_is_no_wrong_output(folder, monke
     monkeypatch.setattr(outputs.tempfile, "TemporaryFile", full)
     with pytest.raises(OSError, match="No space left"):
         check_file(Path("new"))
-
-
-@pytest.mark.parametrize("suffix", [*outputs.SUFFIXES, ".PNG", ".Svg"])
-def test_matplotlib_writes_every_picture_that_is_accepted(folder, suffix):
-    path = folder / "pictures" / f"picture{suffix}"
-    path.parent.mkdir()
-    check_picture(path, [])
-    figure = Figure(figsize=(1, 1))
-    figure.subplots()
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=20)
-    assert list(path.parent.iterdir()) == [path] and path.stat().st_size > 100
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("results.json", "A picture should end in one of .png .svg"),
-        ("picture", "Received: picture"),
-        ("picture.pgf", "Received: picture.pgf"),
-        ("no/picture.png", "There is no folder no for no/picture.png"),
-        ("read.png", "The output read.png is an input"),
-    ],
-)
-def test_other_pictures_are_refused(name, problem, monkeypatch):
-    with pytest.raises(ValueError, match=problem):
-        check_picture(Path(name), [Path("read.png")])
-    monkeypatch.setattr(outputs.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        check_picture(Path("a.png"), [])
