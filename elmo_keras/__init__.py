@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.embed.corpus import embed_corpus as embed_corpus
     from elmo_keras.embed.embedder import Embedder as Embedder
     from elmo_keras.embed.embeddings import read_embeddings as read_embeddings
-    from elmo_keras.embed.layer_cache import precompute_layers as precompute_layers
     from elmo_keras.export.version_directory import export_elmo as export_elmo
     from elmo_keras.exported_elmo import ExportedElmo as ExportedElmo
     from elmo_keras.formats.model_directory import find_model as find_model
@@ -23,6 +22,7 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.language_model import LanguageModel as LanguageModel
     from elmo_keras.mirrored_strategy import MirroredStrategy as MirroredStrategy
     from elmo_keras.pipelines.pipeline import pipeline as pipeline
+    from elmo_keras.tasks.layer_cache import precompute_layers as precompute_layers
     from elmo_keras.text.characters import character_ids as character_ids
     from elmo_keras.text.corpus import Corpus as Corpus
     from elmo_keras.text.tokenize_layer import Tokenize as Tokenize
@@ -55,7 +55,7 @@ _MODULES = {
     "find_model": "formats.model_directory",
     "load_bilm": "formats.model_directory",
     "pipeline": "pipelines.pipeline",
-    "precompute_layers": "embed.layer_cache",
+    "precompute_layers": "tasks.layer_cache",
     "push_to_hub": "hub.hugging_face",
     "read_embeddings": "embed.embeddings",
     "save_model": "formats.model_directory",

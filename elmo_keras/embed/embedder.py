@@ -319,14 +319,15 @@ class Embedder:
 
     def file_metadata(self, shard: str = "1/1") -> dict[str, Any]:
         """The metadata of every file of these vectors, as JSON values."""
-        sizes = {
+        left_out = "pooling", "tokenizer"
+        metadata = {k: v for k, v in self.metadata.items() if k not in left_out}
+        return metadata | {
+            "layers": str(self.layers),
+            "shard": shard,
             "tokens_at_once": self._tokens_at_once,
             "cache_bytes": self.cache_bytes,
+            "elmo_keras": installed_version("elmo-keras") or "(not installed)",
         }
-        version = installed_version("elmo-keras") or "(not installed)"
-        metadata = self.metadata | {"shard": shard} | sizes | {"elmo_keras": version}
-        del metadata["pooling"], metadata["tokenizer"]
-        return metadata | {"layers": str(metadata["layers"])}
 
     def parquet_metadata(self, shard: str = "1/1", *, texts: bool) -> dict[str, Any]:
         """The metadata of a Parquet file, with a column of texts or without."""

@@ -224,7 +224,8 @@ def _of_characters(graph, config, x, convolutions, highways):
         graph.maxima(graph.convolution(x, kernel, bias))
         for kernel, bias in convolutions
     ]
-    x = getattr(graph, config.activation)(graph.concatenate(highest, axis=1))
+    activate = graph.tanh if config.activation == "tanh" else graph.relu
+    x = activate(graph.concatenate(highest, axis=1))
     for weights, bias in highways:
         carry, transform = graph.split(graph.dense(x, weights, bias), 2)
         change = graph.subtract(graph.relu(transform), x)

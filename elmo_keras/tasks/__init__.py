@@ -4,7 +4,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elmo_keras.embed.layer_cache import LayerCache as LayerCache
     from elmo_keras.tasks.answering import QuestionAnswering as QuestionAnswering
     from elmo_keras.tasks.classifier import TextClassifier as TextClassifier
     from elmo_keras.tasks.coreference import CoreferenceModel as CoreferenceModel
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.fit import evaluate as evaluate
     from elmo_keras.tasks.fit import read_data as read_data
     from elmo_keras.tasks.fit import train as train
+    from elmo_keras.tasks.layer_cache import LayerCache as LayerCache
     from elmo_keras.tasks.tagger import LinearChainCRF as LinearChainCRF
     from elmo_keras.tasks.tagger import Tagger as Tagger
     from elmo_keras.tasks.task import Answering as Answering
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MODELS = {
     "CoreferenceModel": "tasks.coreference",
     "ESIM": "tasks.entailment",
-    "LayerCache": "embed.layer_cache",
+    "LayerCache": "tasks.layer_cache",
     "LinearChainCRF": "tasks.tagger",
     "QuestionAnswering": "tasks.answering",
     "Tagger": "tasks.tagger",

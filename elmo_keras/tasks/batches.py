@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.embed.layer_cache import LayerCache
+from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.text.length_batches import (
     length_batches,
     map_batches,

@@ -13,12 +13,12 @@ from keras.callbacks import LambdaCallback
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.files import check_same_run, replacing, whole_file
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.tasks.batches import Batches, predictions
 from elmo_keras.tasks.data import WordVectorFile, hold_out, read_lower_case_vectors
+from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.tasks.task import UNRECORDED, Settings, Task
 from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
 from elmo_keras.util.command import CommandFailed

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, Embedder
-from elmo_keras.embed.layer_cache import LayerCache
 from elmo_keras.tasks.batches import Batches
+from elmo_keras.tasks.layer_cache import LayerCache
 from tests.support.models import randomize
 
 

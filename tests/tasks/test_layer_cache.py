@@ -18,14 +18,19 @@ def elmo():
     return randomize(elmo)
 
 
-def test_layers_come_in_order_with_their_labels(elmo):
-    data = precompute_layers(elmo, TEXTS, range(6), batch_size=4)
+@pytest.fixture(scope="module")
+def embedder(elmo):
+    return Embedder(elmo, layers="all")
+
+
+def test_layers_come_in_order_with_their_labels(embedder):
+    data = precompute_layers(embedder, TEXTS, range(6), batch_size=4)
     assert int(data.cardinality()) == 2
     for _ in range(2):  # epochs
         batches = list(data)
         assert [y.numpy().tolist() for _, y in batches] == [[0, 1, 2, 3], [4, 5]]
         tokens = [text.split() for text in TEXTS]
-        expected = Embedder(elmo, layers="all").encode(tokens[:4])
+        expected = embedder.encode(tokens[:4])
         x = batches[0][0].numpy()
         for row, array in zip(x, expected, strict=True):
             n = array.shape[1]
@@ -33,15 +38,15 @@ def test_layers_come_in_order_with_their_labels(elmo):
             assert not row[:, n:].any()
 
 
-def test_shuffled_epochs_have_every_text_once_in_another_order(elmo):
+def test_shuffled_epochs_have_every_text_once_in_another_order(embedder):
     data = precompute_layers(
-        elmo, TEXTS * 9, range(54), batch_size=4, shuffle=True, seed=1
+        embedder, TEXTS * 9, range(54), batch_size=4, shuffle=True, seed=1
     )
     epochs = [np.concatenate([y for _, y in data]) for _ in range(2)]
     assert all(sorted(labels) == list(range(54)) for labels in epochs)
     assert list(epochs[0]) != list(epochs[1])
     again = precompute_layers(
-        elmo, TEXTS * 9, range(54), batch_size=4, shuffle=True, seed=1
+        embedder, TEXTS * 9, range(54), batch_size=4, shuffle=True, seed=1
     )
     np.testing.assert_array_equal(np.concatenate([y for _, y in again]), epochs[0])
 
@@ -49,12 +54,12 @@ def test_shuffled_epochs_have_every_text_once_in_another_order(elmo):
 @pytest.mark.parametrize(
     "with_labels", [True, pytest.param(False, marks=pytest.mark.slow)]
 )
-def test_a_dataset_of_texts_is_read(elmo, with_labels):
+def test_a_dataset_of_texts_is_read(embedder, with_labels):
     texts = tf.data.Dataset.from_tensor_slices(TEXTS)
     if with_labels:
         texts = tf.data.Dataset.zip(texts, tf.data.Dataset.range(6))
-    expected = precompute_layers(elmo, TEXTS, range(6) if with_labels else None)
-    pairs = zip(precompute_layers(elmo, texts), expected, strict=True)
+    expected = precompute_layers(embedder, TEXTS, range(6) if with_labels else None)
+    pairs = zip(precompute_layers(embedder, texts), expected, strict=True)
     for batch, other in pairs:
         for x, y in zip(tf.nest.flatten(batch), tf.nest.flatten(other), strict=True):
             np.testing.assert_array_equal(x, y)
@@ -84,32 +89,32 @@ def test_a_model_learns_the_mix_from_layers_and_reads_texts(elmo):
     np.testing.assert_allclose(x, from_layers, atol=1e-5)
 
 
-def test_what_does_not_fit_is_refused(elmo):
+def test_what_does_not_fit_is_refused(embedder):
     with pytest.raises(
         ValueError, match="a label for each. Received: 6 sentences and 2"
     ):
-        precompute_layers(elmo, TEXTS, [0, 1])
+        precompute_layers(embedder, TEXTS, [0, 1])
     with pytest.raises(ValueError, match="Received: 0 sentences"):
-        precompute_layers(elmo, [])
+        precompute_layers(embedder, [])
     pairs = tf.data.Dataset.from_tensor_slices((TEXTS, range(6)))
     with pytest.raises(ValueError, match="Leave out `labels`"):
-        precompute_layers(elmo, pairs, [0])
+        precompute_layers(embedder, pairs, [0])
     with pytest.raises(ValueError, match="not batched"):
-        precompute_layers(elmo, pairs.batch(2))
+        precompute_layers(embedder, pairs.batch(2))
     with pytest.raises(ValueError, match="not repeated"):
-        precompute_layers(elmo, pairs.repeat())
+        precompute_layers(embedder, pairs.repeat())
     with pytest.raises(ValueError, match="arrays of one rank"):
-        precompute_layers(elmo, TEXTS[:2], [0, [1]])
+        precompute_layers(embedder, TEXTS[:2], [0, [1]])
     with pytest.raises(ValueError, match="arrays of one rank"):
-        precompute_layers(elmo, TEXTS[:2], [None, None])
+        precompute_layers(embedder, TEXTS[:2], [None, None])
     with pytest.raises(ValueError, match="sentence 1 with 1 tokens and 2 labels"):
-        precompute_layers(elmo, ["a b c", "d"], [[0, 1, 0], [1, 0]])
+        precompute_layers(embedder, ["a b c", "d"], [[0, 1, 0], [1, 0]])
     with pytest.raises(ValueError, match="`batch_size` should be"):
-        precompute_layers(elmo, TEXTS, batch_size=0)
+        precompute_layers(embedder, TEXTS, batch_size=0)
 
 
-def test_labels_keep_what_they_hold(elmo):
-    ((_, y),) = precompute_layers(elmo, TEXTS[:2], ["a", "longer"])
+def test_labels_keep_what_they_hold(embedder):
+    ((_, y),) = precompute_layers(embedder, TEXTS[:2], ["a", "longer"])
     assert y.numpy().tolist() == [b"a", b"longer"]
-    ((_, y),) = precompute_layers(elmo, TEXTS[:2], [1, 0.7])
+    ((_, y),) = precompute_layers(embedder, TEXTS[:2], [1, 0.7])
     np.testing.assert_allclose(y, [1, 0.7], atol=1e-6)
