@@ -13,7 +13,7 @@ from tests.support.heads import make_head, task_model
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], [], "money in a bank".split()]
 slow = pytest.mark.slow
-ATOL = 0.03  # of scores up to about 1, by weights and products in int8
+ATOL = 0.01  # of scores up to about 1, by products in int8
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +86,13 @@ def test_a_classifier_gives_the_probabilities_of_its_task_model(
     kind, elmo_at, model_directory, layers, tmp_path
 ):
     head = read_head(make_head(kind, model_directory, tmp_path, elmo_at=elmo_at))
+    head.arrays["attention/kernel"] *= 100  # so that tokens differ in their weights
     batch = Batch(SENTENCES, layers)
     actual = LightClassifier(head).probabilities(batch)
     expected = KerasClassifier(keras_model(head)).probabilities(batch)
-    has_tokens = batch.lengths > 0
-    np.testing.assert_allclose(actual[has_tokens], expected[has_tokens], atol=ATOL)
     assert np.isfinite(actual).all()
+    log_odds = [np.log(x / (1 - x))[batch.lengths > 0] for x in (actual, expected)]
+    np.testing.assert_allclose(*log_odds, atol=ATOL)
 
 
 @pytest.mark.parametrize("kind", ["ner", "emotions", "qa", "coref"])
