@@ -7,7 +7,7 @@ what was trained. Finished heads are not trained again, so the same command resu
 import collections
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -157,25 +157,27 @@ def convert(*arguments: object) -> None:
 
 def join_entities(data: Path, work: Path) -> None:
     """Writes one file of entities to train on, and one that is held out."""
-    training, dev = [], []
+    read = {
+        part: [
+            example
+            for name in names.split()
+            for example in read_columns(data / f"en_ner_{name}.conll")
+        ]
+        for part, names in (
+            ("train", "wnut17/wnut17train btc/a btc/b btc/e btc/g"),
+            ("dev", "wnut17/emerging.dev btc/h"),
+        )
+    }
     for name in (WIKIGOLD, UNER):
-        part, held_out = hold_out(read_columns(data / name), 0.2)
-        training, dev = training + part, dev + held_out
-    for (
-        name
-    ) in "ner_wnut17/wnut17train ner_btc/a ner_btc/b ner_btc/e ner_btc/g".split():
-        training += read_columns(data / f"en_{name}.conll")
-    for name in "ner_wnut17/emerging.dev", "ner_btc/h":
-        dev += read_columns(data / f"en_{name}.conll")
-    for name, examples in ("train", training), ("dev", dev):
-        lines = [line for example in examples for line in column_lines(example)]
-        (work / f"en-ner.{name}.conll").write_text("".join(lines), encoding="utf-8")
-
-
-def column_lines(example: dict) -> Iterator[str]:
-    for token, tag in zip(example["tokens"], joined_types(example["tags"])):
-        yield f"{token}\t{tag}\n"
-    yield "\n"
+        for part, some in zip(read, hold_out(read_columns(data / name), 0.2)):
+            read[part] += some
+    for part, examples in read.items():
+        with (work / f"en-ner.{part}.conll").open("w", encoding="utf-8") as file:
+            for example in examples:
+                tags = joined_types(example["tags"])
+                for token, tag in zip(example["tokens"], tags):
+                    print(token, tag, sep="\t", file=file)
+                print(file=file)
 
 
 def joined_types(tags: Sequence[str]) -> list[str]:
@@ -199,10 +201,12 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         save_head(file, options["model"], head, label_names=names, language=name[:2])
         if isinstance(task, (Tagging, Classification)):
             model = keras.models.load_model(file, compile=False)
-            by_label += scores_by_label(model, read_data(task, settings).dev)
+            dev = read_data(task, settings).dev
+            by_label += scores_by_label(model, dev, recipe.label_names or {})
+    size = sum(file.stat().st_size for file in folder.rglob("head.*")) / 1e6
     card = [
         f"# {name}",
-        f"A head of `{options['model']}`, {size(folder):.2f} MB in int8, for "
+        f"A head of `{options['model']}`, {size:.2f} MB in int8, for "
         f'`elmo_keras.pipeline("{name}")`.',
         f"**Text.** {recipe.text}. **Licence.** {recipe.licence}.",
         "**Scores** on what was held out, which chose the epoch:",
@@ -214,20 +218,18 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         *by_label[:2],
         f"Made by `python examples/make_heads.py DATA OUT {name}`.",
     ]
-    (folder / CARD).write_text("\n\n".join(card) + "\n", encoding="utf-8")
+    new = output / "work" / CARD  # the card says that a head is finished
+    new.write_text("\n\n".join(card) + "\n", encoding="utf-8")
+    new.replace(folder / CARD)
     print(f"The head is in {folder}", flush=True)
 
 
-def size(folder: Path) -> float:
-    return sum(file.stat().st_size for file in folder.rglob("head.*")) / 1e6
-
-
-def scores_by_label(model: Any, examples: list[dict]) -> list[str]:
+def scores_by_label(model: Any, examples: list[dict], names: dict) -> list[str]:
     """F1 by label of held-out examples, and the most frequent mistakes."""
     tokens = [example["tokens"] for example in examples]
     if "label" in examples[0]:
-        gold = [{0: example["label"]} for example in examples]
-        found = [{0: label} for label in model.predict(tokens)]
+        rows = [e["label"] for e in examples], model.predict(tokens)
+        gold, found = ([{0: names.get(x, x)} for x in labels] for labels in rows)
     else:
         places = [e["predicate"].index(1) for e in examples if "predicate" in e]
         fields = {"tokens": tokens} | ({"predicate": places} if places else {})

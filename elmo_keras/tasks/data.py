@@ -394,104 +394,94 @@ def read_documents(path: str | Path) -> list[dict]:
     a text for each token; `clusters`, lists of mentions, each as its first and last token
     in the document.
     """
-    documents, document, number = [], None, 0
+    documents, header, lines, number = [], None, [], 0
     for number, line in numbered_lines(path):
-        try:
-            if line.startswith("#begin document"):
-                document = _Document(line, unfinished=document)
-            elif document is None:
-                is_end = line.startswith("#end document")
-                if is_end or line.strip(SPACES) and not line.startswith("#"):
-                    raise ValueError(
-                        "a line outside of `#begin document` and `#end document`."
-                    )
-            elif line.startswith("#end document"):
-                documents.append(document.finish())
-                document = None
-            elif not line.startswith("#"):
-                document.add(line)
-        except ValueError as error:
-            raise malformed(path, number, error) from None
-    if document or not documents:
-        expected = "#end document" if document else "#begin document (name); part 000"
+        is_end = line.startswith("#end document")
+        if line.startswith("#begin document"):
+            match = _BEGIN.match(line)
+            if header is not None or match is None:
+                reason = (
+                    "`#begin document (name); part 000` is expected, after the "
+                    f"`#end document` of the previous one. Received: {line.strip()!r}"
+                )
+                raise malformed(path, number, reason)
+            header, lines = match, []
+        elif header is None:
+            if is_end or line.strip(SPACES) and not line.startswith("#"):
+                reason = "a line outside of `#begin document` and `#end document`."
+                raise malformed(path, number, reason)
+        elif is_end:
+            documents.append(_read_document(path, header, [*lines, (number, "")]))
+            header = None
+        elif not line.startswith("#"):
+            lines.append((number, line))
+    if header or not documents:
+        expected = "#end document" if header else "#begin document (name); part 000"
         raise malformed(path, number, f"the file ends without `{expected}`.")
     return documents
 
 
-class _Document:
-    def __init__(self, line, unfinished):
-        header = _BEGIN.match(line)
-        if unfinished is not None or header is None:
-            raise ValueError(
-                "`#begin document (name); part 000` is expected, after the "
-                f"`#end document` of the previous one. Received: {line.strip()!r}"
-            )
-        self.name, self.part = header["name"], int(header["part"])
-        self.sentences, self.speakers = [[]], [[]]
-        self.n_columns = self.n_tokens = 0
-        self.open = collections.defaultdict(list)  # entity → first tokens
-        self.clusters = collections.defaultdict(list)
+def _read_document(path, header, lines):
+    """The document of lines, the last of which is empty."""
+    sentences, speakers, n_columns, n_tokens = [[]], [[]], 0, 0
+    clusters = collections.defaultdict(list)
+    opened = collections.defaultdict(list)  # entity → first tokens of open mentions
 
-    def add(self, line):
-        """Adds the token of a line; an empty line ends the sentence."""
+    def parse(line):
+        nonlocal n_columns, n_tokens
         columns = [column.strip(SPACES) for column in line.split("\t")]
         if len(columns) < _N_COLUMNS:
             columns = [column for column in re.split(f"[{SPACES}]+", line) if column]
         if not columns:
-            return self.end_sentence()
-        self.n_columns = self.n_columns or max(len(columns), _N_COLUMNS)
-        if len(columns) != self.n_columns:
+            if unfinished := [entity for entity, tokens in opened.items() if tokens]:
+                raise ValueError(f"({unfinished[0]} does not end within its sentence.")
+            if sentences[-1]:
+                sentences.append([])
+                speakers.append([])
+            n_columns = 0
+            return
+        n_columns = n_columns or max(len(columns), _N_COLUMNS)
+        if len(columns) != n_columns:
             raise ValueError(
-                f"a line should have {self.n_columns} columns. Received: {len(columns)}"
+                f"a line should have {n_columns} columns. Received: {len(columns)}"
             )
         word = columns[_WORD]
         if not word:
             raise ValueError("the 4th column should hold a word. Received: ''")
         # The format writes "." and "?" as "/." and "/?".
-        self.sentences[-1].append(word[1:] if word in ("/.", "/?") else word)
-        self.speakers[-1].append(columns[_SPEAKER])
-        if columns[-1] not in ("-", "_", ""):
-            for bracket in columns[-1].split("|"):
-                self.add_bracket(bracket)
-        self.n_tokens += 1
+        sentences[-1].append(word[1:] if word in ("/.", "/?") else word)
+        speakers[-1].append(columns[_SPEAKER])
+        for text in columns[-1].split("|") if columns[-1] not in ("-", "_", "") else ():
+            _add_bracket(text, n_tokens, opened, clusters)
+        n_tokens += 1
 
-    def add_bracket(self, text):
-        """Adds `(12`, `12)` or `(12)` of the coreference column."""
-        bracket = _MENTION.fullmatch(text)
-        if bracket is None or not (bracket["begins"] or bracket["ends"]):
-            raise ValueError(
-                "the last column should be `-` or brackets such as `(1`, `1)` and "
-                f"`(0)|2)`. Received: {text!r}"
-            )
-        entity = bracket["entity"]
-        if bracket["begins"]:
-            self.open[entity].append(self.n_tokens)
-        if bracket["ends"]:
-            if not self.open[entity]:
-                raise ValueError(f"{entity}) ends a mention that did not begin.")
-            mention = (self.open[entity].pop(), self.n_tokens)
-            self.clusters[entity].append(mention)
+    parse_all(path, lines, parse)
+    if not n_tokens:
+        raise malformed(path, lines[-1][0], "the document has no tokens.")
+    return {
+        "name": header["name"],
+        "part": int(header["part"]),
+        "sentences": sentences[:-1],
+        "speakers": speakers[:-1],
+        "clusters": [sorted(set(mentions)) for mentions in clusters.values()],
+    }
 
-    def end_sentence(self):
-        for entity, tokens in self.open.items():
-            if tokens:
-                raise ValueError(f"({entity} does not end within its sentence.")
-        if self.sentences[-1]:
-            self.sentences.append([])
-            self.speakers.append([])
-        self.n_columns = 0
 
-    def finish(self):
-        self.end_sentence()
-        if not self.n_tokens:
-            raise ValueError("the document has no tokens.")
-        return {
-            "name": self.name,
-            "part": self.part,
-            "sentences": self.sentences[:-1],
-            "speakers": self.speakers[:-1],
-            "clusters": [sorted(set(c)) for c in self.clusters.values()],
-        }
+def _add_bracket(text, token, opened, clusters):
+    """Adds `(12`, `12)` or `(12)` of the coreference column."""
+    bracket = _MENTION.fullmatch(text)
+    if bracket is None or not (bracket["begins"] or bracket["ends"]):
+        raise ValueError(
+            "the last column should be `-` or brackets such as `(1`, `1)` and "
+            f"`(0)|2)`. Received: {text!r}"
+        )
+    entity = bracket["entity"]
+    if bracket["begins"]:
+        opened[entity].append(token)
+    if bracket["ends"]:
+        if not opened[entity]:
+            raise ValueError(f"{entity}) ends a mention that did not begin.")
+        clusters[entity].append((opened[entity].pop(), token))
 
 
 def without_singletons(document: Mapping) -> dict:
