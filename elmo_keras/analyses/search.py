@@ -106,6 +106,8 @@ def search(
             check_apart([output, metadata_file(output)], inputs)
             check_file(output)
     sentences = ParquetSentences(file) if in_parquet else TextSentences(file)
+    if not len(sentences):
+        raise ValueError(f"{file} holds no sentence.")
     if arithmetic != "int8":
         import_tensorflow()
     name = str(sentences.metadata.get("layers", layers))
@@ -149,8 +151,6 @@ class TextSentences:
         self._path = path
         with path.open("rb") as file:
             self._lines = list(lines_of(file, path))
-        if not self._lines:
-            raise ValueError(f"{path} holds no sentence.")
         self.metadata = {"text": hashlib.sha256(b"".join(self._lines)).hexdigest()}
 
     def prepare(self, embedder: Embedder, vectors: Path, *, overwrite: bool) -> None:

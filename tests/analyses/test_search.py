@@ -152,6 +152,8 @@ def test_parquet_of_other_vectors_is_refused(vectors, model, error_of):
         path = vectors if name == "layers" else file
         assert f"was made with {name}" in error(path), name
     assert "are for a text" in error(vectors, "--layers", "top")
+    pq.write_table(table[:0], file)
+    assert "holds no sentence" in error(file)
     pq.write_table(pa.table({"id": [1]}), file)
     assert "should have the columns" in error(vectors)
     file.write_text("a")

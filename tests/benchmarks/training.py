@@ -11,28 +11,26 @@ says how long they took, with waiting for batches and without tracing the first 
 bilm-tf's training is `simple_elmo.training`, unchanged, with TensorFlow 1's behaviour;
 only its `Session.run` is timed. A token is a position of one direction.
 
-The loss is that of the sampled softmax in the last turn; it varies widely in the first
-dozens of steps. Where there is a GPU, elmo-keras uses it, except "elmo-keras float32 on
+Where there is a GPU, elmo-keras uses it, except "elmo-keras float32 on
 the CPU". --words N adds made-up words, which the sampler draws like real ones.
 """
 
 import contextlib
 import itertools
-import json
 import os
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import h5py
-
 from elmo_keras import Vocabulary
+from elmo_keras.training.checkpoint import newest_checkpoint
 from tests.benchmarks import runner
 
 PEER = "bilm-tf"
 OURS = {"elmo-keras float32": "float32", "elmo-keras bfloat16": "mixed_bfloat16"}
 SYSTEMS = PEER, *OURS
+KEYS = "seconds", "tokens"
 N_VALID = 8  # sentences whose perplexity `train.py` computes
 
 
@@ -41,10 +39,10 @@ class TrainPy:
 
     def __init__(self, folder: Path, *arguments: str | Path, gpus: bool = True):
         self.folder, self._arguments, self._gpus = folder, arguments, gpus
-        self._steps, self._gigabytes, self._sums = 0, 0.0, (0.0, 0, 0.0)
+        self._steps, self._gigabytes, self._sums = 0, 0.0, [0.0, 0]
 
     def ask(self, name: str, number: int) -> dict[str, float]:
-        """Makes some steps; returns their seconds, tokens and mean loss."""
+        """Makes some steps; returns their seconds and tokens."""
         self._steps += number
         command = [sys.executable, "train.py", "--output", self.folder]
         command += [*self._arguments, "--published-state", "--steps", self._steps]
@@ -52,18 +50,12 @@ class TrainPy:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         self._gigabytes = max(self._gigabytes, used.ru_maxrss * 1024 / 1e9)
-        newest = max((self.folder / "training" / "checkpoints").glob("*.hdf5"))
-        with h5py.File(newest) as file:
-            progress = json.loads(file["about"][()])["progress"]
-        # Rows of (tokens, mean loss of a token since the row before), then an open one.
-        rows = [[0, 0.0], *progress["losses"]]
-        losses = [(b[0] - a[0]) * b[1] for a, b in itertools.pairwise(rows)]
-        loss = sum(losses) + progress["open_loss"]
-        before, self._sums = self._sums, (progress["seconds"], progress["tokens"], loss)
-        seconds, tokens, loss = (a - b for a, b in zip(self._sums, before))
-        if not seconds:
+        _, metadata, _ = newest_checkpoint(self.folder / "training" / "checkpoints")
+        before, self._sums = self._sums, [metadata["progress"][k] for k in KEYS]
+        took = dict(zip(KEYS, (a - b for a, b in zip(self._sums, before))))
+        if not took["seconds"]:
             raise ValueError("--warmup and --steps should be 2 at least: one traces.")
-        return {"seconds": seconds, "tokens": tokens, "loss": loss / tokens}
+        return took
 
     def peak_memory(self) -> float:
         """The peak memory of the largest process so far, in GB."""
@@ -109,8 +101,8 @@ def main(
     warmup: runner.Count = 10,
     steps: runner.Count = 10,
 ) -> None:
-    shown = "ratio", "sampled loss", "peak memory"
-    runner.head("preset", "words", "system", runner.RATE, *shown)
+    columns = "preset", "words", "system", runner.RATE, "ratio", "peak memory"
+    runner.head(*columns)
     sizes = {"batch_size": batch_size, "negatives": negatives}
     for preset, number in itertools.product(presets, words):
         with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
@@ -137,9 +129,8 @@ def main(
                 running, lambda s, _: s.ask("step", number=steps), rounds=rounds
             )
             for name, cells in runner.compared(runner.speeds(found)).items():
-                loss = f"{found[name][-1]['loss']:.3f}"
                 memory = f"{running[name].peak_memory():.2f} GB"
-                runner.row(preset, number, name, *cells, loss, memory)
+                runner.row(preset, number, name, *cells, memory)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ tf_keras provides the cells that Keras 3 no longer has.
 """
 
 import json
-import math
 import random
-import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -24,9 +22,9 @@ from simple_elmo.training import load_vocab, train
 
 
 class TimedSession(tf.compat.v1.Session):
-    """Records the seconds and loss of each training step."""
+    """Records the seconds of each training step."""
 
-    steps: list[tuple[float, float]] = []
+    steps: list[float] = []
 
     def run(self, fetches, feed_dict=None):
         seconds = time.perf_counter()
@@ -34,8 +32,7 @@ class TimedSession(tf.compat.v1.Session):
         seconds = time.perf_counter() - seconds
         # Not the saver's fetches, nor the initial state's, which begin with a tensor.
         if isinstance(fetches, list) and isinstance(fetches[0], tf.Operation):
-            # [train_op, summary_op, train_perplexity, …]
-            self.steps.append((seconds, math.log(values[2])))
+            self.steps.append(seconds)
         return values
 
 
@@ -52,10 +49,8 @@ class BatchesOnDemand:
             TimedSession.steps.clear()
             for _ in range(json.loads(line)[1]["number"]):
                 yield next(batches)
-            seconds, losses = zip(*TimedSession.steps)
-            tokens = len(losses) * batch_size * unroll_steps
-            loss = statistics.fmean(losses)
-            answer({"seconds": sum(seconds), "tokens": tokens, "loss": loss})
+            tokens = len(TimedSession.steps) * batch_size * unroll_steps
+            answer({"seconds": sum(TimedSession.steps), "tokens": tokens})
 
 
 def main(folder: Path, options: Path) -> None:
