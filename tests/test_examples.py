@@ -38,32 +38,6 @@ USES = {
         A door on the left leads to the garden .
         """,
     ),
-    ("en", "play"): (
-        """
-        The children play in the garden .
-        They play football every Sunday .
-        He wants to play for the national team .
-        She learned to play the piano .
-        We used to play chess in the evening .
-        The boys play outside after school .
-        He will play the final on Saturday .
-        They play their home games in the city .
-        Can you play the guitar ?
-        Both teams play in the first division .
-        """,
-        """
-        He wrote a play about the king .
-        The play opened in London last year .
-        She acted in a play by Shakespeare .
-        The play has five acts .
-        The first act of the play is short .
-        They went to see a play at the theatre .
-        The play was a great success on Broadway .
-        His last play was never performed .
-        The play tells the story of two sisters .
-        A critic praised the play and its author .
-        """,
-    ),
     ("ko", "전기를"): (
         """
         발전소에서 전기를 생산한다 .
