@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import Embedder, embed_corpus
+from elmo_keras import Elmo, Embedder, embed_corpus
 from elmo_keras.analyses import search
 from elmo_keras.analyses.search import (
     ExactIndex,
