@@ -1,6 +1,6 @@
 """The bases of the task models."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -221,7 +221,3 @@ class LabelModel(TaskModel):
         if not self.multi_label:
             return self.labels[np.argmax(output)]
         return [label for label, p in zip(self.labels, output) if p >= self.threshold]
-
-    def decide(self, probabilities: Iterable[np.ndarray]) -> list:
-        """The results of rows of probabilities."""
-        return [self.result({}, row) for row in probabilities]

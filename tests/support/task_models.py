@@ -37,20 +37,6 @@ def text_inputs(**fields):
     return {name: padded_tokens(texts) for name, texts in fields.items()}
 
 
-def entities(n, rng):
-    """Entities are "ein" or "zwei", with any "und" and "zwei" that follow."""
-    made = []
-    for _ in range(n):
-        tokens = rng.choice(["ein", "zwei", "und", "drei"], rng.integers(1, 6))
-        tags = []
-        for token in tokens:
-            inside = tags and tags[-1] != "O" and token in ("und", "zwei")
-            begins = token in ("ein", "zwei")
-            tags.append("I-AN" if inside else "B-AN" if begins else "O")
-        made.append({"tokens": tokens.tolist(), "tags": tags})
-    return made
-
-
 def assert_same(actual, expected, atol=0.0):
     keras.tree.map_structure(
         lambda x, y: np.testing.assert_allclose(x, y, rtol=0, atol=atol),

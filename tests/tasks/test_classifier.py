@@ -1,12 +1,18 @@
-"""The layers of the text classifier, and the pairs of the entailment model."""
+"""The text classifier: its layers, losses and decisions; the pairs of the entailment model."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from elmo_keras.layers.pooling import masked_max, masked_mean
-from elmo_keras.tasks.classifier import Maxout, SelfAttentivePooling, masked_min
+from elmo_keras.tasks.classifier import (
+    Maxout,
+    SelfAttentivePooling,
+    TextClassifier,
+    masked_min,
+)
 from elmo_keras.tasks.entailment import stack_pairs
+from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.reference import softmax
 
 LENGTHS = np.array([3, 0, 5, 1])
@@ -44,6 +50,24 @@ def test_maxout_takes_the_maximum_of_its_maps():
     layer.dense.set_weights([np.array(kernel), np.array([0.0] * 4 + [1.5, 0.0])])
     x = np.array([[1.0], [-2.0]], "float32")
     np.testing.assert_allclose(layer(x), [[1.5, 2.0], [2.0, 6.0]])
+
+
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_losses_and_labels_by_hand(multi_label):
+    options = {"multi_label": True, "threshold": 0.4} if multi_label else {}
+    model = TextClassifier(TokenVectors(), labels=["a", "b", "c"], units=2, **options)
+    p = np.array([[0.5, 0.25, 0.25], [0.1, 0.4, 0.5]], "float32")
+    y, right = np.array([0, 2]), np.array([0.5, 0.5])
+    if multi_label:
+        y = np.array([[1, 0, 1], [0, 0, 0]], "float32")
+        right = np.where(y == 1, p, 1 - p)
+    loss = model.compute_loss(y=y, y_pred=p)
+    assert float(loss) == pytest.approx(-np.log(right).mean(), rel=1e-5)
+    expected = [["a"], ["b", "c"]] if multi_label else ["a", "c"]
+    assert [model.result({}, row) for row in p] == expected
+    assert (
+        model.threshold == model.get_config()["threshold"] == (0.4 if options else 0.3)
+    )
 
 
 def test_the_texts_of_pairs_become_one_batch():

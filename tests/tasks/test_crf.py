@@ -121,28 +121,6 @@ def test_an_empty_batch_and_empty_sentences_are_legal(shape):
     assert spans.begins.shape == shape and not np.any(spans.count)
 
 
-def test_gradients_are_those_of_finite_differences():
-    crf = Crf(*map(tf.constant, random_crf()))
-    scores = tf.constant(random_scores(5, 5))
-    tags = RNG.integers(N_TAGS, size=MASK.shape)
-
-    def loss(scores):
-        return tf.reduce_sum(crf.log_likelihood(scores, tags, MASK))
-
-    with tf.GradientTape() as tape:
-        tape.watch([scores, *crf])
-        value = loss(scores)
-    gradients = tape.gradient(value, [scores, *crf])
-    assert len(gradients) == 4 and all(np.isfinite(g).all() for g in gradients)
-    assert not np.any(gradients[0].numpy()[~MASK])
-    step = 1e-5
-    for place in ((0, 0, 1), (0, 4, 2), (1, 0, 0), (3, 2, 1)):
-        change = np.zeros(scores.shape)
-        change[place] = step
-        slope = (loss(scores + change) - loss(scores - change)) / (2 * step)
-        assert slope.numpy() == pytest.approx(gradients[0].numpy()[place], abs=1e-8)
-
-
 def test_the_layer_computes_in_single_precision_at_least_and_checks_constraints():
     crf = LinearChainCRF(N_TAGS, constraints(TAGS), dtype="mixed_bfloat16")
     crf.build()

@@ -9,7 +9,6 @@ from elmo_keras.layers.recurrence import recurrence_graph
 from elmo_keras.tasks.encoder import FastBidirectional, soft_alignment
 from tests.support.models import randomize
 from tests.support.reference import softmax
-from tests.support.replicas import DEVICES, check_like_one_replica, fitted
 
 UNITS, DIM = 3, 5
 RNG = np.random.default_rng(0)
@@ -118,26 +117,6 @@ def test_keras_own_layer_runs_outside_of_training_on_cpus(dtype, training):
     actual = ours(x, mask=mask, training=training)
     expected = of_keras(x, mask=mask, training=training)
     np.testing.assert_array_equal(actual, expected)
-
-
-@pytest.mark.slow  # traces a step for each replica
-def test_two_replicas_train_as_one_does():
-    # Keras takes the mean over the tokens of a replica.
-    x, mask = batch(2 * LENGTHS["many rows"])
-
-    def model():
-        padding = keras.layers.Masking(1e3)
-        made = keras.Sequential(
-            [keras.Input((None, DIM)), padding, FastBidirectional(UNITS)]
-        )
-        made.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=False)
-        return made
-
-    wanted = np.random.default_rng(2).normal(size=(*mask.shape, 2 * UNITS))
-    data = tf.data.Dataset.from_tensors((x, wanted))
-    one, before = fitted(tf.distribute.get_strategy(), model, data)
-    two, _ = fitted(tf.distribute.MirroredStrategy(DEVICES), model, data)
-    check_like_one_replica(two, one, before, data)
 
 
 def test_a_layer_trained_in_a_graph_is_trained_outside_of_one_as_well():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.data import read_roles
 from elmo_keras.tasks.entities import (
     arguments,
     count_spans,
@@ -20,7 +19,6 @@ from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.task import Tagging
 from tests.support.task_models import (
     built,
-    check_loaded,
     scores_of,
     text_inputs,
     token_vectors,
@@ -68,40 +66,6 @@ def test_the_loss_is_the_mean_over_tokens():
     total = -sum(log_p[(*place, LABELS[place])] for place in places)
     loss = alone.compute_loss(INPUTS, LABELS, alone(INPUTS))
     assert float(loss) == pytest.approx(total / 7, rel=1e-5)
-
-
-def test_given_layers_give_the_same_loss_in_training():
-    model = tagger()
-    seeds = [(x, x.numpy()) for x in model.variables if "seed_generator" in x.path]
-
-    def loss(inputs):
-        for variable, value in seeds:
-            variable.assign(value)
-        return float(model.compute_loss(inputs, LABELS, model(inputs, training=True)))
-
-    layers = model.token_vectors.elmo.all_layers(INPUTS["tokens"])
-    computed, given = loss(INPUTS), loss(INPUTS | {"tokens_layers": layers})
-    assert given == pytest.approx(computed, rel=1e-5)
-    without_dropout = float(model.compute_loss(INPUTS, LABELS, model(INPUTS)))
-    assert abs(computed - without_dropout) > 1e-3
-
-
-def test_the_predicate_is_an_input(tmp_path):
-    tags = ["B-A0", "B-V", "O"]
-    model = built(Tagger(token_vectors(), tags=tags, units=5, predicate_dim=3))
-    sentences = [["w"] * 4, ["w"] * 3]
-    inputs = text_inputs(tokens=sentences)
-    one, other = (
-        inputs | {"predicate": tf.one_hot(places, 4, dtype="int32")}
-        for places in ([1, 2], [2, 0])
-    )
-    outputs = model(one)
-    assert np.abs(outputs - model(other)).max() > 1e-4
-    check_loaded(model, one, tmp_path, expected=outputs)
-    best = model.predict_on_batch(one)
-    assert model.predict({"tokens": sentences, "predicate": [1, 2]})[0] == [
-        tags[number] for number in best[0]
-    ]
 
 
 @pytest.mark.parametrize(
@@ -188,17 +152,6 @@ def test_the_task_scores_roles_without_their_predicate_and_learns_it():
     assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
     entities = Tagger(token_vectors(), tags=["B-A0", "B-V", "O"], units=2)
     assert scores_of(task, entities, examples, [["O", "B-V", "O"]])["recall"] == 1 / 2
-
-
-def test_the_predicates_of_real_roles_are_a_third_of_their_spans(data):
-    examples = read_roles(data("en_srl_ewt/dev.conll"))
-    tags = [example["tags"] for example in examples]
-    n_spans = sum(tag.startswith("B-") for row in tags for tag in row)
-    n_predicates = sum(tag == "B-V" for row in tags for tag in row)
-    assert 0.3 < n_predicates / n_spans < 0.33
-    n_pieces = sum(len(argument) - 1 for row in tags for argument in arguments(row))
-    n_particles = sum(tag == "B-C-V" for row in tags for tag in row)
-    assert n_pieces == n_spans - n_predicates - n_particles
 
 
 @pytest.mark.parametrize(
