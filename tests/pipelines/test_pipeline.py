@@ -144,7 +144,7 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     find = pipeline(head("qa"))
     context = "Ann 🌧️ saw the bank. She sleeps.\n" * 8
     assert isinstance(find, AnswerPipeline)
-    answer = find(question="Who sleeps?", context=context)
+    (answer,) = find(question=["Who sleeps?"], context=context)
     assert [*answer] == ["text", "score", "start", "end"]
     assert context[answer["start"] : answer["end"]] == answer["text"] != ""
     best = find.best(read_text(0, context), read_text(0, "Who sleeps?"), 3)
@@ -153,7 +153,7 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     assert len({one["start"] for one in best}) == 3 and sum(scores) < 1
     none = {"text": "", "score": 0.0, "start": 0, "end": 0}
     assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
-    assert find(question=["Who sleeps?"], context=context) == [answer]
+    assert find(question="Who?", context="") == none
     with pytest.raises(TypeError, match="needs `context` and `question`"):
         find(question="Who?")
 

@@ -14,7 +14,7 @@ pipelines = [pipeline(name) for name in sys.argv[1:]]
 def tag_file(path: str) -> dict:
     """Tags the lines of a file, without words that earlier runs know already."""
     for one in pipelines:
-        one.embedder._words = one.embedder.new_words()
+        one.embedder._read.words = one.embedder.new_words()
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     start, n_tokens = time.perf_counter(), 0
