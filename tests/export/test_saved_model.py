@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.export.sentences import splitter
+from elmo_keras.export.sentences import first_tokens, splitter
 from elmo_keras.export.version_directory import export_elmo
 from elmo_keras.export.version_paths import export_metadata
 from tests.support.exported import (
@@ -62,6 +62,12 @@ def test_columns_without_rows_are_refused_before_they_take_memory(
         for output in ("word_emb", "default"):
             with pytest.raises(tf.errors.InvalidArgumentError):
                 session("tokens", [output], inputs)
+
+
+def test_columns_beyond_the_longest_sentence_take_no_memory():
+    tokens = tf.zeros([0, 10**8], tf.string)  # as replicas get it after the last row
+    with takes_less_than(200):
+        assert first_tokens(tokens, tf.zeros([0], tf.int32)).shape[0] == 0
 
 
 def test_a_run_of_spaces_takes_no_memory(loaded):

@@ -246,17 +246,3 @@ def test_health_is_serving_until_the_server_is_about_to_end(tmp_path, monkeypatc
         gate.open()
         assert waiting.result().outputs
         draining.join(PATIENCE)
-
-
-def test_requests_that_outlast_the_grace_get_unavailable(tmp_path, monkeypatch):
-    one = {"num_batch_threads": 1, "max_batch_size": 1}
-    with (
-        stand_in.serving(stand_in.save(tmp_path), **one) as server,
-        stand_in.asking(server) as stub,
-        stand_in.closed_gate(server, monkeypatch) as gate,
-    ):
-        calls = [stub.Predict.future(text_request([t]), PATIENCE) for t in "ab"]
-        gate.wait_for(1)
-        wait_until(lambda: len(server.models.batcher) == 1)
-        server.drain(0.1)
-        assert {call.code() for call in calls} == {Code.UNAVAILABLE}

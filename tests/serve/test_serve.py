@@ -39,7 +39,6 @@ def load(port, *first, **kwargs):
         ),
         (["missing"], "missing"),
         (["empty", "--port", "TAKEN"], "--port TAKEN of --host 127.0.0.1: Address alr"),
-        (["empty", "--rest-port", "TAKEN"], "in use"),  # before anything is loaded
         (["model", "--host", "no.such.host.invalid"], "--host no.such.host.invalid"),
     ],
 )

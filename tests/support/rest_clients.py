@@ -1,11 +1,10 @@
-"""Clients of the REST API, patient, impatient and faulty ones."""
+"""Clients of the REST API."""
 
 import collections
 import contextlib
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPException
 from types import MappingProxyType
@@ -21,7 +20,6 @@ HEAD = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\n"
 
 class Reply(NamedTuple):
     status: int | str  # the HTTP status, or the name of an error
-    seconds: float
     content: bytes = b""
     headers: Mapping[str, str] = MappingProxyType({})
 
@@ -30,7 +28,6 @@ def ask(
     port, path, body=None, *, method="", headers=None, host=LOCAL, timeout=PATIENCE
 ) -> Reply:
     """Sends a GET, or a POST if there is a body, over a connection of its own."""
-    begin = time.monotonic()
     method = method or ("GET" if body is None else "POST")
     with contextlib.closing(HTTPConnection(host, port, timeout=timeout)) as connection:
         try:
@@ -38,9 +35,8 @@ def ask(
             response = connection.getresponse()
             content = response.read()
         except (OSError, HTTPException) as error:
-            return Reply(type(error).__name__, time.monotonic() - begin)
-    seconds = time.monotonic() - begin
-    return Reply(response.status, seconds, content, dict(response.headers))
+            return Reply(type(error).__name__)
+    return Reply(response.status, content, dict(response.headers))
 
 
 def text_body(sentences: int, tokens: int) -> bytes:
@@ -67,35 +63,6 @@ class Posts:
         return collections.Counter(reply.status for reply in self.replies)
 
 
-class Probe:
-    """Asks for the status page again and again within a context."""
-
-    def __init__(self, port: int, pause: float = 0.1, timeout: float = 30.0):
-        def ask_again():
-            while not self._stop.wait(pause):
-                self.replies.append(ask(port, STATUS, timeout=timeout))
-
-        self.replies: list[Reply] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=ask_again)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        self._thread.join()
-
-    @property
-    def slowest(self) -> float:
-        return max(reply.seconds for reply in self.replies)
-
-    @property
-    def missing(self) -> int:
-        return sum(reply.status != 200 for reply in self.replies)
-
-
 @contextlib.contextmanager
 def open_connections(port: int, n: int, content: str) -> Iterator[list[socket.socket]]:
     """Connections that have sent the beginning of a request."""
@@ -106,16 +73,3 @@ def open_connections(port: int, n: int, content: str) -> Iterator[list[socket.so
             connections.append(stack.enter_context(opened))
             opened.sendall(content.encode())
         yield connections
-
-
-def drip(connections: list[socket.socket], *, seconds: float, pause: float) -> int:
-    """Sends single bytes for some time; returns how many connections stay open."""
-    alive, end = list(connections), time.monotonic() + seconds
-    while alive and time.monotonic() < end:
-        for connection in list(alive):
-            try:
-                connection.sendall(b"x")
-            except OSError:
-                alive.remove(connection)
-        time.sleep(pause)
-    return len(alive)
