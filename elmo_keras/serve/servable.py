@@ -74,9 +74,11 @@ class SavedModelServable(Servable):
         for batches in (n_batches, 1):
             config.session_inter_op_thread_pool.add(num_threads=2 * batches)
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
-        graph = tf.compat.v1.saved_model.load(
-            self._session, [tf.saved_model.SERVING], str(directory)
-        )
+        # TensorFlow fuses operations whose device is known.
+        with self._session.graph.as_default(), tf.device("/CPU:0"):
+            graph = tf.compat.v1.saved_model.load(
+                self._session, [tf.saved_model.SERVING], str(directory)
+            )
         super().__init__(name, dict(graph.signature_def))
         self.directory, self.version = directory, int(directory.name)
         self.tokenizer = metadata.get("tokenizer", self.tokenizer)
