@@ -39,7 +39,7 @@ class Choices:
     """What is exported, and for which programs.
 
     Args:
-        arithmetic: of LiteRT's products; int8 if not given
+        arithmetic: of the biLM; float32 if not given, int8 for LiteRT
         min_cosine: of vectors in int8 to exact ones, the mean of a layer
         layers: what is exported as `elmo`: the mix, the average, or one layer
         mix: W0,W1,… of the layers, before the softmax
@@ -54,7 +54,6 @@ class Choices:
         serving_files: also write files for TensorFlow Serving
         no_warmup: write no warm-up requests
         trainable: what a program that loads it can train
-        dtype: of the biLM
         tokenizer: how strings are split, by default as the model's text was;
             unicode_script needs tensorflow-text
         normalization: Unicode normal form, by tensorflow-text
@@ -62,7 +61,7 @@ class Choices:
         input_name: of the sentences in requests; google/elmo has text
     """
 
-    arithmetic: Literal["int8", "float32"] | None = None
+    arithmetic: Literal["float32", "bfloat16", "int8"] | None = None
     min_cosine: Annotated[Rate, Parameter(group="LiteRT")] = MIN_COSINE
     layers: Annotated[OneLayer, MIX] = "mix"
     mix: Annotated[Mix | None, MIX] = None
@@ -77,7 +76,6 @@ class Choices:
     serving_files: Annotated[bool, SAVED] = False
     no_warmup: Annotated[bool, SAVED] = False
     trainable: Annotated[Literal["nothing", "mix", "all"], SAVED] = "mix"
-    dtype: Annotated[Literal["float32", "bfloat16"], SAVED] = "float32"
     tokenizer: Annotated[
         Literal["spaces", "words", "whitespace", "unicode_script"] | None, SAVED
     ] = None
@@ -89,20 +87,22 @@ class Choices:
 DEFAULTS = Choices()
 MIXED = "layers", "mix", "gamma", "layer_norm"
 TRAINED = "dropout", "l2"
-LITERT = "arithmetic", "min_cosine"
-LANGUAGE_MODEL = "trainable", "dtype", "as_dict"
+LANGUAGE_MODEL = "trainable", "as_dict"
 TEXTS = "tokenizer", "normalization", "input_name"
 VERSION = "version", "archive", "serving_files", "no_warmup"
 SAVED_MODEL = *VERSION, *TEXTS, *LANGUAGE_MODEL, *TRAINED
 # Options that formats and models don't read.
 UNUSED = {
-    "--format saved_model": LITERT,
+    "--format saved_model": ("min_cosine",),
     "--format litert": SAVED_MODEL,
-    "--format packed": (*SAVED_MODEL, *MIXED, *LITERT, "layer", "representation"),
+    "--format packed": (
+        *(*SAVED_MODEL, *MIXED),
+        *("arithmetic", "min_cosine", "layer", "representation"),
+    ),
     "a head": (*MIXED, *TRAINED, "layer"),
     "a .keras MODEL": (*MIXED, *TRAINED),
     "a MODEL that is no .keras file": ("layer",),
-    "a model of a task": (*LANGUAGE_MODEL, "representation"),
+    "a model of a task": (*LANGUAGE_MODEL, "arithmetic", "representation"),
 }
 
 
@@ -156,6 +156,9 @@ def export(
     kind = "a .keras MODEL" if is_keras_model else "a MODEL that is no .keras file"
     for what in f"--format {format}", "a head" if head else kind:
         refuse_unused(choices, what)
+    other = {"saved_model": "int8", "litert": "bfloat16"}.get(format)
+    if other and choices.arithmetic == other:
+        raise ValueError(f"--arithmetic {other} is not for --format {format}.")
     paths = [path for path in (model, options, weights) if path]
     inputs = [part for path in paths for part in parts_of_model(path)]
     if format == "saved_model":
@@ -254,7 +257,9 @@ def write_saved_model(
                 output,
                 representation=choices.representation,
                 trainable=choices.trainable,
-                dtype=choices.dtype,
+                arithmetic="bfloat16"
+                if choices.arithmetic == "bfloat16"
+                else "float32",
                 tokenizer=choices.tokenizer,
                 normalization=choices.normalization,
                 as_dict=choices.as_dict,

@@ -71,7 +71,7 @@ def make_saved_model(
     *,
     representation: int = 0,
     trainable: str = "mix",
-    dtype: str = "float32",
+    arithmetic: str = "float32",
     tokenizer: Splitting = "spaces",
     normalization: str | None = None,
     as_dict: bool = False,
@@ -86,7 +86,7 @@ def make_saved_model(
     `sequence_len`. Without training, `signature` may name it: `"default"`, `"tokens"`.
     `root.sequence_len(sentences)` returns the number of tokens of each sentence.
     """
-    bilm = copy_layer(elmo.bilm, trainable == "all", dtype)
+    bilm = copy_layer(elmo.bilm, trainable == "all", arithmetic)
     mix = copy_layer(elmo.mixes[representation], trainable != "nothing", "float32")
     split = splitter(tokenizer, normalization)
     root = tf.train.Checkpoint()

@@ -40,7 +40,7 @@ def export_elmo(
     *,
     representation: int = 0,
     trainable: Literal["nothing", "mix", "all"] = "mix",
-    dtype: Literal["float32", "bfloat16"] = "float32",
+    arithmetic: Literal["float32", "bfloat16"] = "float32",
     tokenizer: Splitting | None = None,
     normalization: Literal["NFC"] | None = None,
     as_dict: bool = False,
@@ -56,7 +56,7 @@ def export_elmo(
         representation: the index of the mix, for a layer with several.
         trainable: the part that is trained when a model uses the SavedModel:
             `"nothing"`, the `"mix"`, or `"all"`, the mix and the biLM.
-        dtype: dtype of the biLM's weights and matrix products, `"float32"` or
+        arithmetic: of the biLM's weights and matrix products, `"float32"` or
             `"bfloat16"`. Outputs, mix and cell state are float32 either way.
         tokenizer: what splits the texts of `default`: `"spaces"`; `"words"`, which
             separates punctuation too (`split_words`); `"whitespace"` of ASCII; or
@@ -79,7 +79,7 @@ def export_elmo(
         ValueError: an argument is out of range, or the layer has no such mix.
     """
     check_choices(("nothing", "mix", "all"), trainable=trainable)
-    check_choices(("float32", "bfloat16"), dtype=dtype)
+    check_choices(("float32", "bfloat16"), arithmetic=arithmetic)
     check_choices(("sentences", "text"), input_name=input_name)
     if not 0 <= representation < len(elmo.mixes):
         raise ValueError(
@@ -93,7 +93,7 @@ def export_elmo(
         elmo,
         representation=representation,
         trainable=trainable,
-        dtype=dtype,
+        arithmetic=arithmetic,
         tokenizer=tokenizer,
         normalization=normalization,
         as_dict=as_dict,
@@ -110,7 +110,7 @@ def export_elmo(
             "dropout": elmo.dropout,
         },
         "trainable": trainable,
-        "dtype": dtype,
+        "dtype": arithmetic,
         "as_dict": as_dict,
     }
     return write_version(output, version, root, signatures, metadata, warmup=warmup)

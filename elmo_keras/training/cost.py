@@ -86,7 +86,7 @@ def estimate(
         disk=(3 * (parameters + slots) + parameters) * FLOAT,
         step_flops=3 * settings.parts * forward,  # the gradient takes twice as many
         n_steps=n_steps,
-        dtype=settings.dtype,
+        dtype=settings.arithmetic,
     )
 
 

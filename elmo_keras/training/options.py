@@ -82,7 +82,7 @@ class RunSettings:
         learning_rate: 0.2 if not given
         schedule: of the learning rate; constant if not given; cosine rises first, in a
             tenth of the steps (at most 1000)
-        dtype: of the matrix products
+        arithmetic: of the matrix products
         replicas: on this machine; all GPUs if not given
         parts: of a batch, computed one after another (gradient accumulation): same
             update, less memory
@@ -112,7 +112,7 @@ class RunSettings:
     )
     learning_rate: Positive | None = None
     schedule: Literal["constant", "cosine", "linear"] | None = None
-    dtype: Literal["float32", "mixed_bfloat16"] = "float32"
+    arithmetic: Literal["float32", "mixed_bfloat16"] = "float32"
     replicas: Count | None = None
     parts: Count = 1
 

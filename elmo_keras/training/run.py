@@ -54,7 +54,7 @@ def make_model(
             inputs.config,
             vocabulary_size=len(inputs.vocabulary),
             dropout=settings.dropout,
-            dtype=settings.dtype,
+            dtype=settings.arithmetic,
         )
         model = TrainableLanguageModel(
             bilm,
@@ -98,7 +98,7 @@ def make_callbacks(
             "held-out text": inputs.valid.digest,
             "schedule": settings.schedule_name,
             "steps of the schedule": settings.schedule_name != "constant" and n_steps,
-            "dtype": settings.dtype,
+            "dtype": settings.arithmetic,
             "model to start from": settings.model and absolute(settings.model),
             "new softmax": settings.new_softmax or inputs.new_softmax,
         },

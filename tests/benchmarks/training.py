@@ -108,7 +108,7 @@ def main(
         with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
             folder = Path(name)
             arguments = written(folder, text, number, **sizes)
-            arguments += ["--preset", preset, "--dtype"]
+            arguments += ["--preset", preset, "--arithmetic"]
             running = {
                 name: TrainPy(
                     folder / name, *arguments, policy, gpus=name != runner.ON_CPU

@@ -72,7 +72,7 @@ KINDS = {
     ),
     # Two or three digits are what bfloat16 has.
     "bfloat16": language(
-        dataclasses.replace(TINY, n_layers=3), atol=0.1, dtype="bfloat16"
+        dataclasses.replace(TINY, n_layers=3), atol=0.1, arithmetic="bfloat16"
     ),
     **{name: task(name) for name in TASKS},
 }

@@ -170,8 +170,8 @@ def test_the_description_names_the_tags_and_the_model_is_as_before(exported_task
     [
         (
             Tagger(token_vectors(), tags=BIO),
-            "--dtype=bfloat16",
-            "--dtype is not for a model",
+            "--arithmetic=bfloat16",
+            "--arithmetic is not for a model",
         ),
         (
             Tagger(token_vectors(), tags=BIO),

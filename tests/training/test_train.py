@@ -194,7 +194,7 @@ def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
     "arguments",
     [
         [],
-        ["--dtype", "mixed_bfloat16"],
+        ["--arithmetic", "mixed_bfloat16"],
         ["--optimizer", "adam", "--learning-rate", "0.01", "--schedule", "cosine"],
         ["--negatives", "4", "--parts", "2"],
     ],
