@@ -176,7 +176,7 @@ def failures_of_training(strategy: "tf.distribute.Strategy") -> Iterator[None]:
 
 def print_perplexity(output: Path, data: TextData) -> int:
     import_tensorflow()
-    from elmo_keras import LanguageModel
+    from elmo_keras.language_model import LanguageModel
     from elmo_keras.training.inputs import validation_text
 
     model = LanguageModel.from_pretrained(output)
