@@ -69,13 +69,13 @@ def tuning(published, tmp_path):
 
 
 def test_training_starts_from_it_and_writes_its_words(own, published, tuning, tmp_path):
-    run = prepared(tuning).run
-    assert run.warm_up_steps == 0
+    run = prepared(tuning)
+    assert run.model.warm_up_steps == 0
     expected = own.softmax.kernel.numpy()[ORDER]
-    np.testing.assert_array_equal(run.bilm.softmax.kernel, expected)
+    np.testing.assert_array_equal(run.model.bilm.softmax.kernel, expected)
     words = Vocabulary.load(published / "vocab-2016-09-10.txt")
-    assert run.metadata["vocabulary"] == words.digest
-    save_model(tmp_path / "tuned", run.bilm, words)
+    assert run.inputs.vocabulary.digest == words.digest
+    save_model(tmp_path / "tuned", run.model.bilm, words)
     tuned = LanguageModel.from_pretrained(tmp_path / "tuned")
     assert tuned.vocabulary.words == words.words
 
@@ -84,7 +84,7 @@ def test_without_its_words_a_softmax_is_left_out_unless_training_gets_them(
     published, tuning, tmp_path
 ):
     words = (published / "vocab-2016-09-10.txt").rename(tmp_path / "words.txt")
-    assert prepared([*tuning, "--vocabulary", str(words)]).run.warm_up_steps == 0
+    assert prepared([*tuning, "--vocabulary", str(words)]).model.warm_up_steps == 0
     assert load_bilm(published).softmax is None
     with pytest.raises(ValueError, match="should have a softmax and its vocabulary"):
         LanguageModel.from_pretrained(published)
