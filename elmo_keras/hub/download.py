@@ -97,11 +97,23 @@ def _download(address, output, pooch_object, *, file):
     bar: Any = _BoundedBar(limit=file.size or max_bytes(file.name), unit="B")
     with bar:
         headers = {"User-Agent": "elmo-keras", "Accept-Encoding": "identity"}
-        download = pooch.HTTPDownloader(bar, CHUNK, headers=headers, timeout=TIMEOUTS)
+        download = pooch.HTTPDownloader(
+            bar,
+            CHUNK,
+            headers=headers,
+            timeout=TIMEOUTS,
+            hooks={"response": _refuse_less_secure},
+        )
         download(address, output, pooch_object)
     size = os.path.getsize(output)
     if file.size is not None and size != file.size:
         raise ValueError(f"it should have {file.size:,} bytes. It has {size:,}")
+
+
+def _refuse_less_secure(response, **_):
+    target = response.headers.get("Location", "")
+    if response.url.startswith("https:") and target.startswith("http:"):
+        raise ValueError(f"it redirects to {target}, which is not https")
 
 
 class _BoundedBar(Progress):

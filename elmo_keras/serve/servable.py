@@ -18,6 +18,7 @@ from elmo_keras.text.characters import tensorflow_text
 
 DEFAULT_SIGNATURE = "serving_default"
 MAX_WARM_UP_REQUESTS = 1000
+MAX_CHOICES = 32  # of outputs; a session keeps some MB for each, for ever
 
 
 class Servable:
@@ -65,6 +66,7 @@ class SavedModelServable(Servable):
         threads: int | None = None,
         n_batches: int = 1,
     ):
+        self._choices: dict[tuple[str, ...], None] = {}
         metadata = export_metadata(directory)
         if "tensorflow_text" in metadata.get("needs", ()):
             tensorflow_text()  # registers its operations
@@ -98,11 +100,16 @@ class SavedModelServable(Servable):
         options = tf.compat.v1.RunOptions(
             timeout_in_ms=milliseconds, inter_op_thread_pool=int(is_long)
         )
-        fetches = {key: signature.fetches[key] for key in keys}
+        choice = tuple(signature.fetches[key] for key in keys)
+        if len(self._choices) < MAX_CHOICES:
+            self._choices[choice] = None
+        computed = keys if choice in self._choices else signature.outputs
+        fetches = {key: signature.fetches[key] for key in computed}
         try:
-            return self._session.run(fetches, feeds, options=options)
+            arrays = self._session.run(fetches, feeds, options=options)
         except tf.errors.OpError as error:
             raise tensorflow_error(error) from error
+        return {key: arrays[key] for key in keys}
 
     def warm_up(self) -> None:
         """Answers the warm-up requests of the export."""

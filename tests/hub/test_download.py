@@ -5,9 +5,11 @@ import hashlib
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
+from elmo_keras.hub import download
 from elmo_keras.hub.cache import only_writer
 from elmo_keras.hub.catalogue import RemoteFile
 from elmo_keras.hub.download import CHUNK, download_file
@@ -113,3 +115,12 @@ def test_a_folder_that_can_not_be_written_is_said(get, cache):
     cache.write_text("")
     with pytest.raises(NotADirectoryError, match="ELMO_KERAS_CACHE names another"):
         get()
+
+
+def test_a_redirect_away_from_https_is_refused():
+    for url, target in (("https://host/a", "/b"), ("http://host/a", "http://host/b")):
+        moved = SimpleNamespace(url=url, headers={"Location": target})
+        download._refuse_less_secure(moved)
+    moved = SimpleNamespace(url="https://host/a", headers={"Location": "http://host/b"})
+    with pytest.raises(ValueError, match="http://host/b, which is not https"):
+        download._refuse_less_secure(moved)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.serve.config import Config, ModelConfig
-from elmo_keras.serve.servable import WARM_UP
+from elmo_keras.serve.servable import WARM_UP, SavedModelServable
 from elmo_keras.serve.versions import State, Versions
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
@@ -134,3 +134,13 @@ def test_a_directory_without_a_version_is_an_error(tmp_path):
         versions_in(tmp_path)
     with pytest.raises(FileNotFoundError):
         versions_in(tmp_path / "missing")
+
+
+def test_the_memory_of_many_choices_of_outputs_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("elmo_keras.serve.servable.MAX_CHOICES", 2)
+    servable = SavedModelServable(stand_in.save(tmp_path) / "1")
+    signature = servable.signature("")
+    inputs = {"sentences": np.array([b"a"], object)}
+    for keys in (("elmo",), ("default",), ("layers",), ("elmo",), ("elmo", "layers")):
+        assert tuple(servable.run(signature, inputs, keys)) == keys
+    assert len(servable._choices) == 2
