@@ -5,43 +5,31 @@
 | FORMAT | IN | OUT |
 | --- | --- | --- |
 | `fasttext` | lines of `__label__4 text` | JSON lines for `classify` |
-| `trees` | trees of the Stanford Sentiment Treebank | JSON lines for `classify` |
 | `nsmc` | Naver movie reviews: columns `document`, `label` | JSON lines for `classify` |
 | `goemotions` | `text TAB 27,3 TAB id`; `labels.txt` beside it names the labels | the same |
 | `tabs` | lines of premise, hypothesis and label | JSON lines for `entail` |
-| `snli` | lines of JSON of SNLI and MultiNLI | JSON lines for `entail` |
-| `kornli` | columns `sentence1`, `sentence2`, `gold_label` | JSON lines for `entail` |
-| `klue-nli` | KLUE's list of JSON objects | JSON lines for `entail` |
+| `snli` | SNLI, MultiNLI, KorNLI: `sentence1`, `sentence2`, `gold_label` | the same |
 | `klue-ner` | KLUE's characters with tags | columns for `tag` |
 
 IN may be gzipped. A malformed line ends the program: its file and number are in the error.
 """
 
 import json
-import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from elmo_keras.tasks.data import (
     SPACES,
     blocks,
-    malformed,
     numbered_lines,
     parse_all,
-    read_json,
     read_rows,
 )
 from elmo_keras.tasks.entities import to_bio
 
 LABEL = "__label__"
-# A word may hold other white space than the space, such as the no-break space.
-NODE = re.compile(r"\(([^ ()]+) [^()]+\)")
-LEAF = re.compile(r"\([^ ()]+ ([^ ()]+)\)")
-# Treebanks escape the characters of their own format.
-BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 
 
 def fasttext(path: Path) -> list[dict]:
@@ -58,26 +46,8 @@ def words(text: str) -> list[str]:
     return [word for word in text.split(" ") if word]
 
 
-def trees(path: Path) -> list[dict]:
-    """The words of each tree, and the label of its root."""
-
-    def parse(line):
-        tree = line.strip(SPACES)
-        while not (root := NODE.fullmatch(tree)):
-            larger, tree = tree, NODE.sub("node", tree)
-            if tree == larger:
-                raise ValueError(
-                    f"a tree such as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
-                )
-        tokens = [re.sub(r"\\([/*])", r"\1", token) for token in LEAF.findall(line)]
-        tokens = [BRACKETS.get(token, token) for token in tokens]
-        return {"text": tokens, "label": root[1]}
-
-    return parse_all(path, numbered_lines(path), parse)
-
-
 def nsmc(path: Path) -> list[dict]:
-    return renamed(path, read_rows(path), text="document", label="label")
+    return renamed(path, text="document", label="label")
 
 
 def goemotions(path: Path) -> list[dict]:
@@ -112,38 +82,25 @@ def tabs(path: Path) -> list[dict]:
     return parse_all(path, numbered_lines(path), parse)
 
 
-def kornli(path: Path) -> list[dict]:
-    fields = {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
-    return renamed(path, read_rows(path), **fields)
-
-
 def snli(path: Path) -> list[dict]:
     """Pairs without an agreed label, which is `-`, are left out."""
-    return [pair for pair in kornli(path) if pair["label"] != "-"]
+    pairs = renamed(
+        path, premise="sentence1", hypothesis="sentence2", label="gold_label"
+    )
+    return [pair for pair in pairs if pair["label"] != "-"]
 
 
-def klue_nli(path: Path) -> list[dict]:
-    values = read_json(path)
-    if not isinstance(values, list):
-        raise malformed(path, 1, "a list of objects is expected")
-    fields = {"premise": "premise", "hypothesis": "hypothesis", "label": "gold_label"}
-    rows = ((f"[{i}]", value) for i, value in enumerate(values))
-    return renamed(path, rows, **fields)
-
-
-def renamed(
-    path: Path, rows: Iterable[tuple[int | str, Any]], **fields: str
-) -> list[dict]:
-    """Numbered rows with strings in some fields, under other names."""
+def renamed(path: Path, **fields: str) -> list[dict]:
+    """The rows of a table with strings in some fields, under other names."""
 
     def parse(row):
-        values = [row.get(field) for field in fields.values()] if row else [None]
+        values = [row.get(field) for field in fields.values()]
         if not all(isinstance(value, str) for value in values):
             expected = ", ".join(fields.values())
             raise ValueError(f"strings {expected} are expected, not {row!r:.80}")
         return dict(zip(fields, values))
 
-    return parse_all(path, rows, parse)
+    return parse_all(path, read_rows(path), parse)
 
 
 def klue_ner(path: Path) -> Iterator[str]:
@@ -183,13 +140,10 @@ def klue_ner(path: Path) -> Iterator[str]:
 
 FORMATS = {
     "fasttext": fasttext,
-    "trees": trees,
     "nsmc": nsmc,
     "goemotions": goemotions,
     "tabs": tabs,
     "snli": snli,
-    "kornli": kornli,
-    "klue-nli": klue_nli,
     "klue-ner": klue_ner,
 }
 

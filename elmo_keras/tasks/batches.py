@@ -1,11 +1,11 @@
 """Turns examples into the batches of `model.fit`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.text.length_batches import (
     length_batches,
     map_batches,
@@ -37,7 +37,7 @@ class Batches:
         integer_fields: Sequence[str] = (),
         *,
         labels: Sequence | None = None,
-        cache: LayerCache | None = None,
+        cache: Callable[[Sequence[Sequence[str]]], np.ndarray] | None = None,
         batch_size: int = 32,
         compares_tokens: bool = False,
     ):
@@ -60,14 +60,13 @@ class Batches:
             max_tokens=self._max_pairs,
             max_sentences=self._batch_size,
         )
-        dataset = tf.data.Dataset.from_generator(
+        labels = self.targets([0])
+        spec = tf.TensorSpec((None,) * labels.shape.rank, labels.dtype)
+        return generated(
             lambda: ((self.inputs(rows), self.targets(rows)) for rows in batches),
-            output_signature=self._signature(),
+            (open_shapes(self.inputs([0])), spec),
+            len(batches),
         )
-        dataset = dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
-        untuned = tf.data.Options()  # the tuner delays the end of an epoch
-        untuned.autotune.enabled = False
-        return dataset.prefetch(2).with_options(untuned)
 
     def by_length(self) -> list[list[int]]:
         return length_batches(
@@ -93,10 +92,16 @@ class Batches:
         labels = [label.astype(dtype) for label in labels]
         return tf.constant(padded_arrays(labels, PADDING))
 
-    def _signature(self):
-        labels = self.targets([0])
-        spec = tf.TensorSpec((None,) * labels.shape.rank, labels.dtype)
-        return open_shapes(self.inputs([0])), spec
+
+def generated(
+    batches: Callable[[], Iterable], signature: Any, n_batches: int
+) -> tf.data.Dataset:
+    """Batches as a data set, two of them computed ahead."""
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    counted = dataset.apply(tf.data.experimental.assert_cardinality(n_batches))
+    untuned = tf.data.Options()  # the tuner delays the end of an epoch
+    untuned.autotune.enabled = False
+    return counted.prefetch(2).with_options(untuned)
 
 
 def predictions(

@@ -23,13 +23,12 @@ from elmo_keras.tasks.entities import (
     has_bare_types,
     to_bio,
 )
-from elmo_keras.text.files import GZIP_ERRORS, incomplete, lines_of, unzipped
+from elmo_keras.text.files import GZIP_ERRORS, lines_of, unzipped
 from elmo_keras.text.tokenizers import Tokenizer, split_words
 
 T = TypeVar("T")
 R = TypeVar("R")
 HELD_OUT_RUNS = 4
-MAX_TEXT = 2**28  # bytes of a file that is read as a whole
 SPACES = " \t"  # what separates columns; a word may hold other white space
 
 
@@ -77,32 +76,6 @@ def parse_all(
     return [result for result in results if result is not None]
 
 
-def read_json(path: str | Path) -> Any:
-    """The value of a file of JSON, whose lines may be megabytes long."""
-    try:
-        with Path(path).open("rb") as file:
-            content = unzipped(file).read(MAX_TEXT + 1)
-        if len(content) > MAX_TEXT:
-            raise ValueError(f"{path} should have at most {MAX_TEXT:,} bytes.")
-        return parse_json(path, 1, content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise malformed(path, line, f"should be UTF-8. {error}") from None
-    except GZIP_ERRORS as error:
-        raise incomplete(path, error) from None
-
-
-def parse_json(path: str | Path, line: int, text: str) -> Any:
-    """The value of a text that begins in a line of a file."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        reason = f"JSON is expected. Column {error.colno}: {error.msg}"
-        raise malformed(path, line + error.lineno - 1, reason) from None
-    except RecursionError:
-        raise malformed(path, line, "the JSON has too many nested brackets") from None
-
-
 def read_rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The lines of a table as dicts, with their numbers.
 
@@ -113,7 +86,10 @@ def read_rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     _, head = next(lines, (1, ""))
     if head.startswith("{"):
         for number, line in itertools.chain([(1, head)], lines):
-            row = parse_json(path, number, line)
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise malformed(path, number, f"JSON is expected. {error}") from None
             if not isinstance(row, dict):
                 raise malformed(path, number, f"an object is expected, not {line[:80]}")
             yield number, row
@@ -517,7 +493,7 @@ def windows(
 
 
 def read_squad(path: str | Path) -> list[dict]:
-    """The questions of a file of SQuAD 1.1 or 2.0; errors name file, place and reason.
+    """The questions of a file of SQuAD 1.1 or 2.0; errors name the file and the question.
 
     Each has `id`; the tokens of `context` and `question`; `text`, the paragraph; `offsets`,
     its tokens with their offsets; `answers`; of the first answer that is at its offset, the
@@ -525,7 +501,11 @@ def read_squad(path: str | Path) -> list[dict]:
     after it, or None; `n_misplaced`, the number of answers that are not.
     """
     examples, key = [], "data"
-    content = read_json(path)
+    with Path(path).open("rb") as file:
+        try:
+            content = json.loads(unzipped(file).read())
+        except (ValueError, *GZIP_ERRORS) as error:
+            raise ValueError(f"{path} should be a file of JSON. {error}") from None
     try:
         for i, article in enumerate(content["data"]):
             for j, paragraph in enumerate(article["paragraphs"]):
@@ -536,8 +516,7 @@ def read_squad(path: str | Path) -> list[dict]:
                     key = f"data[{i}].paragraphs[{j}].qas[{k}]"
                     examples.append(_question(text, offsets, question))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reason = str(error) if isinstance(error, ValueError) else repr(error)
-        raise ValueError(f"{path}: {key} is not as in SQuAD: {reason}") from None
+        raise ValueError(f"{path}: {key} is not as in SQuAD: {error!r}") from None
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
     answered = [example for example in examples if example["answers"]]

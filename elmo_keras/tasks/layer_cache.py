@@ -13,6 +13,7 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.tasks.batches import generated
 from elmo_keras.text.length_batches import padded_arrays, shuffled_batches
 from elmo_keras.text.sentences import Sentence, plain
 
@@ -82,7 +83,7 @@ class LayerCache:
 
 def precompute_layers(
     model: "str | Path | Elmo | Embedder",
-    sentences: "Iterable[Sentence] | tf.data.Dataset",
+    sentences: "Iterable[Sentence]",
     labels: Any = None,
     *,
     batch_size: int = 32,
@@ -102,8 +103,7 @@ def precompute_layers(
     Args:
         model: any model that `Embedder` reads, an `Elmo` layer, or an `Embedder` of all
             layers, which has the next arguments already.
-        sentences: texts or lists of tokens, as in `Embedder.encode`; or a `tf.data.Dataset`
-            of texts, or of pairs of text and label, not batched.
+        sentences: texts or lists of tokens, as in `Embedder.encode`.
         labels: a label for each sentence, or an array: with one for each token, which is
             padded with −1, or of one length for all; None for a dataset without labels.
         batch_size: sentences in a batch.
@@ -120,8 +120,7 @@ def precompute_layers(
 
     Raises:
         ValueError: there are no sentences, or not as many labels, or these differ in rank,
-            or in length while they are not one for each token; a dataset is batched, has no
-            end, or has more than texts and labels.
+            or in length while they are not one for each token.
         OSError: the disk is full.
 
     >>> from elmo_keras import ElmoConfig
@@ -131,27 +130,16 @@ def precompute_layers(
     [(TensorShape([2, 3, 3, 10]), TensorShape([2]))]
     """
     check_counts(batch_size=batch_size)
-    if isinstance(sentences, tf.data.Dataset):
-        texts, labels = _read_dataset(sentences, labels)
-    else:
-        texts = sentences
-    if isinstance(model, Elmo):
-        model = Embedder(model, layers="all", tokenizer=tokenizer)
-    elif not isinstance(model, Embedder):
+    if not isinstance(model, Embedder):
+        arithmetic = None if isinstance(model, Elmo) else arithmetic
         model = Embedder(
             model, layers="all", arithmetic=arithmetic, tokenizer=tokenizer
         )
-    tokens = list(model.split(texts))
-    targets = None if labels is None else _targets(labels)
-    if not tokens or targets is not None and len(targets) != len(tokens):
-        count = "no labels" if targets is None else f"{len(targets)} labels"
-        raise ValueError(
-            "There should be sentences, and a label for each. Received: "
-            f"{len(tokens)} sentences and {count}"
-        )
+    tokens = list(model.split(sentences))
     lengths = np.array([len(sentence) for sentence in tokens])
-    if targets is not None:
-        _check_lengths(targets, lengths)
+    targets = None if labels is None else _targets(labels, lengths)
+    if not tokens:
+        raise ValueError("`sentences` should hold sentences. Received: none")
     cache = LayerCache(model, tokens, folder, progress=progress)
     rng = np.random.default_rng(seed)
 
@@ -173,47 +161,25 @@ def precompute_layers(
     if targets is not None:
         shape = (None,) * (1 + targets[0].ndim)
         spec = spec, tf.TensorSpec(shape, targets[0].dtype)
-    dataset = tf.data.Dataset.from_generator(epoch, output_signature=spec)
-    n_batches = -(-len(tokens) // batch_size)
-    counted = tf.data.experimental.assert_cardinality(n_batches)
-    return dataset.apply(counted).prefetch(2)
+    return generated(epoch, spec, -(-len(tokens) // batch_size))
 
 
-def _read_dataset(dataset, labels) -> tuple[Any, Any]:
-    """The texts and the labels of a dataset, or those that are given."""
-    spec = dataset.element_spec
-    has_labels = isinstance(spec, tuple) and len(spec) == 2
-    text: Any = spec[0] if has_labels else spec
-    is_text = isinstance(text, tf.TensorSpec) and text.dtype == tf.string
-    if not is_text or text.shape.rank or int(dataset.cardinality()) == -1:
-        raise ValueError(
-            "A dataset should have texts, or pairs of a text and its label, not batched "
-            f"(`dataset.unbatch()`) and not repeated. Received: {spec}"
-        )
-    rows = list(dataset.as_numpy_iterator())
-    if not has_labels:
-        return rows, labels
-    if labels is not None:
-        raise ValueError("The dataset has labels. Leave out `labels`.")
-    texts, labels = zip(*rows) if rows else ((), ())
-    return list(texts), list(labels)
-
-
-def _targets(labels) -> list[np.ndarray]:
-    """Labels as arrays of one dtype."""
+def _targets(labels, lengths) -> list[np.ndarray]:
+    """Labels as arrays of one dtype; those of different lengths are labels of tokens."""
     arrays = [np.asarray(label) for label in plain(labels)]
     dtype = np.result_type(*arrays) if arrays else np.dtype(np.float32)
     if len({array.ndim for array in arrays}) > 1 or dtype.kind == "O":
         raise ValueError("Labels should be numbers, or arrays of one rank.")
-    return [array.astype(dtype) for array in arrays]
-
-
-def _check_lengths(targets, lengths):
-    """Arrays of different lengths are labels of tokens."""
-    n_labels = [len(target) if target.ndim else 0 for target in targets]
-    if len({*n_labels}) > 1 and n_labels != lengths.tolist():
-        i = int(np.argmax(lengths != n_labels))
+    if len(arrays) != len(lengths):
+        raise ValueError(
+            "There should be a label for each sentence. Received: "
+            f"{len(lengths)} sentences and {len(arrays)} labels"
+        )
+    n_labels = np.array([len(array) if array.ndim else 0 for array in arrays])
+    if len({*n_labels}) > 1 and (wrong := n_labels != lengths).any():
+        i = int(np.argmax(wrong))
         raise ValueError(
             "Arrays of labels should have one for each token, or all the same length. "
             f"Received: sentence {i} with {lengths[i]} tokens and {n_labels[i]} labels"
         )
+    return [array.astype(dtype) for array in arrays]

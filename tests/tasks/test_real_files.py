@@ -33,15 +33,12 @@ FILES = [
     (read_roles, "en_srl_ewt/dev.conll", 4_358),
     (convert.fasttext, "en_sst5/sst_train.txt", 8_544),
     (convert.fasttext, "en_sst5/sst_dev.txt", 1_101),
-    (convert.trees, "en_sst5/trees/train.txt", 8_544),
-    (convert.trees, "en_sst5/trees/dev.txt", 1_101),
     (convert.nsmc, "ko_nsmc/ratings_train.txt", 150_000),
     (convert.nsmc, "ko_nsmc/ratings_valid.txt", 10_000),
     (convert.nsmc, "ko_nsmc/ratings_test.txt", 50_000),
     (convert.goemotions, "en_goemotions/train.tsv", 43_410),
     (convert.goemotions, "en_goemotions/dev.tsv", 5_426),
     (convert.tabs, "en_snli/dev.txt", 9_842),
-    (convert.klue_nli, "ko_klue/klue-nli-v1.1_dev.first2000.json", 2_000),
 ]
 # Questions, and how many of them have an answer that ends within a token.
 QUESTIONS = [
@@ -72,15 +69,6 @@ def test_a_file_is_read_as_a_whole(read, name, n_examples, data):
     assert len(examples) == n_examples
     if "label" in examples[0]:
         assert 2 <= len({example["label"] for example in examples}) < 200
-
-
-def test_trees_have_the_words_of_the_lines(data):
-    """Some words of the trees hold a no-break space, as in `2 1/2`."""
-    lines = convert.fasttext(data("en_sst5/sst_train.txt"))
-    trees = convert.trees(data("en_sst5/trees/train.txt"))
-    tokens = ["\xa0".join(example["text"]) for example in trees]
-    assert any("\xa0" in token for tree in trees for token in tree["text"])
-    assert [text.split("\xa0") for text in tokens] == [e["text"] for e in lines]
 
 
 @pytest.mark.parametrize("name, n_questions, n_within", QUESTIONS)
