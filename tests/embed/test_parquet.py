@@ -1,6 +1,5 @@
 """Parquet files of vectors."""
 
-import itertools
 import json
 
 import numpy as np
@@ -84,44 +83,3 @@ def test_row_groups_are_small_and_in_order(embed, source, tmp_path, monkeypatch)
     with read_embeddings(path) as found:
         assert [len(vectors) for vectors in found] == [2, 0, 3, 3, 1, 4]
         assert len(found[-1]) == 4 and len(found[0]) == 2
-
-
-@pytest.mark.parametrize("type_", ["vector", "vectors"])
-def test_rows_of_sliced_columns_are_read(type_):
-    n_tokens = [2, 0, 3, 1]
-    vectors = np.arange(60, dtype="float32").reshape(6, 10)
-    if type_ == "vector":
-        column = pa.FixedSizeListArray.from_arrays(vectors.ravel(), 10)
-        expected = list(vectors)
-    else:
-        # The list's values are a slice as well.
-        values = pa.FixedSizeListArray.from_arrays([-1.0] * 10 + [*vectors.ravel()], 10)
-        ends = np.cumsum([0, *n_tokens])
-        column = pa.ListArray.from_arrays(ends.astype("int32"), values[1:])
-        expected = [vectors[a:b] for a, b in itertools.pairwise(ends)]
-    for first in range(len(expected)):
-        part = column[first:]
-        rows = [parquet._read_array(part, i) for i in range(len(part))]
-        for row, wanted in zip(rows, expected[first:], strict=True):
-            np.testing.assert_array_equal(row, wanted)
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "duckdb", "datasets"])
-@pytest.mark.parametrize("pooling", [None, "mean"])
-def test_other_libraries_read_it(embed, layers, source, tmp_path, library, pooling):
-    module = pytest.importorskip(library)
-    path = tmp_path / "out.parquet"
-    embed(source, path, layers="top", pooling=pooling, dtype="float16")
-    name = "vector" if pooling else "vectors"
-    readers = {
-        "pandas": lambda: np.stack(module.read_parquet(path)[name][2]),
-        "polars": lambda: module.read_parquet(path)[name].to_list()[2],
-        "duckdb": lambda: module.sql(
-            f"SELECT {name} FROM '{path}' WHERE id = 2"
-        ).fetchall()[0][0],
-        "datasets": lambda: module.load_dataset(
-            "parquet", data_files=str(path), split="train", cache_dir=str(tmp_path)
-        )[2][name],
-    }
-    wanted = layers[2][-1].mean(axis=0) if pooling else layers[2][-1]
-    np.testing.assert_allclose(np.array(readers[library]()), wanted, atol=2e-3)

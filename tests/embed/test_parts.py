@@ -1,9 +1,10 @@
 """The folder in which parts grow, and the outputs that are checked before."""
 
+import numpy as np
 import pytest
 
 from elmo_keras.embed.outputs import check_output_folder
-from elmo_keras.embed.parts import Parts
+from elmo_keras.embed.parts import Parts, read_part_metadata, write_part
 
 JOB = {"model": "abc", "layers": "top"}
 
@@ -26,6 +27,24 @@ def test_one_process_writes(folder, output):
     another = Parts(output, ".parquet", None).only_writer()
     with pytest.raises(ValueError, match="Another process writes"), another:
         pass
+
+
+def test_a_part_that_is_damaged_or_of_other_texts_is_computed_again(output):
+    parts = Parts(output, ".npy", read_part_metadata)
+    with parts.only_writer():
+        parts.open(JOB)
+        metadata = {"digest": "a", "sentences": [3], "lengths": [2]}
+        write_part(parts, 0, [np.ones((2, 3), "float32")], metadata)
+        assert parts.metadata(0, "a").items() >= metadata.items()
+        with pytest.raises(ValueError, match="belongs to a run over other texts"):
+            parts.metadata(0, "b")
+        parts.open(JOB, overwrite=True)
+        assert parts.metadata(0, "b") is None is parts.metadata(1, "a")
+        whole = parts.part(0).read_bytes()
+        changed = whole.replace(b"\x80?", b"\x81?", 1)
+        for damaged in changed, whole[:-5], whole[:50], b"":
+            parts.part(0).write_bytes(damaged)
+            assert parts.metadata(0, "a") is None
 
 
 def test_what_cannot_be_a_folder_of_parts_is_refused(tmp_path):
