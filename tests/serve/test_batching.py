@@ -45,9 +45,7 @@ def batcher():
         yield make
 
 
-@pytest.mark.parametrize(
-    ("processors", "batches"), [(1, 1), (2, 1), (3, 1), (4, 2), (64, 2)]
-)
+@pytest.mark.parametrize(("processors", "batches"), [(1, 1), (3, 1), (64, 2)])
 def test_two_batches_at_once_have_two_processors_each(monkeypatch, processors, batches):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
     assert Config().num_batch_threads == batches
@@ -76,31 +74,20 @@ def submit_while_busy(batcher, gate, *requests):
     return waiting
 
 
-def test_waiting_requests_are_computed_together_and_answered_separately(batcher, gate):
-    lines = [[b"a bb", b"ccc"], [b"d"], [b"e e e f"], [], [b"", b""]]
-    requests = [text(gate, *each) for each in lines]
-    waiting = submit_while_busy(batcher(), gate, *requests)
-    found = [w.result(PATIENCE)["elmo"] for w in waiting]
-    assert gate.sizes == [1, 6]
-    shapes = [(2, 2, 3), (1, 1, 3), (1, 4, 3), (0, 0, 3), (2, 0, 3)]
-    assert [f.shape for f in found] == shapes
-    np.testing.assert_array_equal(found[0][0], stand_in.vectors(["a", "bb"]))
-    np.testing.assert_array_equal(found[0][1, :1], stand_in.vectors(["ccc"]))
-    np.testing.assert_array_equal(found[2][0], stand_in.vectors("eeef"))
-
-
 def test_each_output_of_a_batch_equals_that_of_the_request_alone(
     batcher, gate, servable
 ):
     keys = tuple(servable.signature("tokens").outputs)
-    cases = [([[b"a", b""], [b"bb", b"c"]], [1, 2]), ([[b"d", b"e", b"", b""]], [2])]
-    requests = [tokens(gate, *case, keys=keys) for case in cases]
+    lines = [[b"a bb", b"ccc"], [b"d"], [b"e e e f"], [], [b"", b""]]
+    rows = [([[b"a", b""], [b"bb", b"c"]], [1, 2]), ([[b"d", b"e", b"", b""]], [2])]
+    requests = [text(gate, *each, keys=keys) for each in lines]
+    requests += [tokens(gate, *each, keys=keys) for each in rows]
     waiting = submit_while_busy(batcher(), gate, *requests)
     for request, each in zip(requests, waiting):
         alone = servable.run(request.signature, request.inputs, keys)
         for key, array in each.result(PATIENCE).items():
             np.testing.assert_array_equal(array, alone[key], key)
-    assert gate.sizes == [1, 3]
+    assert gate.sizes == [1, 6, 3]
 
 
 def test_requests_with_different_outputs_or_signatures_do_not_share_a_batch(
@@ -141,6 +128,7 @@ def test_a_failing_request_does_not_affect_its_neighbours(batcher, gate):
     with pytest.raises(RequestError, match="a bad token") as caught:
         bad.result(PATIENCE)
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "node" not in str(caught.value)  # of the graph
 
 
 def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):

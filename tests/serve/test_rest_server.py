@@ -7,9 +7,12 @@ import threading
 
 import grpc
 import pytest
+import tensorflow as tf
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from elmo_keras.serve import rest_json
 from elmo_keras.serve.config import Config
+from elmo_keras.serve.grpc_server import SERVICES
 from elmo_keras.serve.rest import RestServer
 from tests.support import stand_in
 from tests.support.rest_clients import (
@@ -72,18 +75,13 @@ def in_use(model):
     return sum(model.models["elmo"]._uses.values())
 
 
-def test_headers_that_do_not_come_in_time_close_the_connection(rest):
-    server = rest(header_timeout=0.2)
+def test_what_does_not_come_in_time_closes_the_connection(rest):
+    server = rest(header_timeout=0.2, body_timeout=0.2)
     with open_connections(server.port, 1, HEAD + "X-Slow: a") as (connection,):
         assert not received(connection)
-
-
-def test_a_body_that_does_not_come_in_time_is_a_408(rest):
-    server = rest(body_timeout=0.2)
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
         answer = received(connection)
-    assert answer.startswith(b"HTTP/1.1 408 ") and b'{"error":' in answer
-    assert b"Received: 1 bytes" in answer
+    assert answer.startswith(b"HTTP/1.1 408 ") and b"Received: 1 bytes" in answer
 
 
 def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
@@ -204,12 +202,18 @@ def test_the_end_of_a_server_closes_its_connections_and_leaves_no_thread(rest, m
 def test_requests_that_wait_at_the_end_are_answered_or_refused(
     tmp_path, monkeypatch, grace, status, code
 ):
-    one = {"num_batch_threads": 1, "max_batch_size": 1}
+    Status = health_pb2.HealthCheckResponse
+    options = {"num_batch_threads": 1, "max_batch_size": 1, "tensor_content": True}
     with (
-        stand_in.serving(stand_in.save(tmp_path), **one) as server,
+        stand_in.serving(stand_in.save(tmp_path), **options) as server,
         stand_in.asking(server) as stub,
         stand_in.closed_gate(server, monkeypatch) as gate,
+        grpc.insecure_channel(f"localhost:{server.port}") as channel,
     ):
+        check = health_pb2_grpc.HealthStub(channel).Check
+        for service in SERVICES:
+            request = health_pb2.HealthCheckRequest(service=service)
+            assert check(request).status == Status.SERVING
         call = stub.Predict.future(stand_in.text_request(["a"]), PATIENCE)
         gate.wait_for(1)
         posts = Posts(server.rest_port, BODY, 2)
@@ -218,25 +222,37 @@ def test_requests_that_wait_at_the_end_are_answered_or_refused(
         ending.start()
         wait_until(lambda: server.models.batcher._closed)
         if status == 200:
+            request = health_pb2.HealthCheckRequest()
+            wait_until(lambda: check(request).status == Status.NOT_SERVING)
             assert ask(server.rest_port, PREDICT, BODY).status == 503
             gate.open()
+            elmo = call.result().outputs["elmo"]
+            assert tf.make_ndarray(elmo).tolist() == [[[1, 1, 2]]]
+            assert elmo.tensor_content and not elmo.float_val
         assert posts.join() == {status: 2} and call.code() is code
         gate.open()
         ending.join(PATIENCE)
 
 
 @pytest.mark.parametrize(
-    ("host", "addresses"), [("::1", ["::1"]), ("::", ["::1", "127.0.0.1"])]
+    ("options", "open_", "closed"),
+    [
+        ({}, ["127.0.0.1"], ["127.0.0.2"]),  # loopback only
+        ({"host": "::1"}, ["::1"], []),
+        ({"host": "::"}, ["::1", "127.0.0.1"], []),
+    ],
 )
-def test_both_servers_take_ipv6_and_all_addresses(tmp_path, host, addresses):
+def test_both_servers_listen_at_the_addresses_of_the_host(
+    tmp_path, options, open_, closed
+):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("This machine has no IPv6.")
-    with (
-        stand_in.serving(stand_in.save(tmp_path), host=host) as server,
-        stand_in.asking(server, "[::1]") as stub,
-    ):
-        for address in addresses:
-            assert ask(server.rest_port, STATUS, host=address).status == 200
-        assert stub.Predict(stand_in.text_request(["a"])).outputs
+    with stand_in.serving(stand_in.save(tmp_path), **options) as server:
+        for port in server.port, server.rest_port:
+            for address in open_:
+                socket.create_connection((address, port)).close()
+            for address in closed:
+                with pytest.raises(OSError):
+                    socket.create_connection((address, port))
