@@ -10,7 +10,6 @@ from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import WordIds, boundary_tokens
 from tests.support.dictionaries import dictionary_config
-from tests.support.exported import elmo_layer
 from tests.support.models import randomize
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
@@ -20,27 +19,41 @@ from elmo_keras.lite.convert import convert
 from elmo_keras.lite.engine import LiteElmo
 
 TEST = ElmoConfig.preset("test")
-LONG = dataclasses.replace(TEST, max_characters_per_token=30)
+DICTIONARY = dictionary_config()
 CONFIGS = {
     "as published": TEST,
-    "four sizes of words": LONG,
-    "tanh, no clips, one layer": dataclasses.replace(
-        TEST, activation="tanh", cell_clip=None, proj_clip=None, n_layers=1
+    "four sizes of words": dataclasses.replace(TEST, max_characters_per_token=30),
+    "tanh, no clips, one layer, no projection, no highway": dataclasses.replace(
+        TEST,
+        activation="tanh",
+        cell_clip=None,
+        proj_clip=None,
+        n_layers=1,
+        projection_dim=TEST.n_filters,
+        n_highway=0,
     ),
-    "three layers, no skip connections, small clips": dataclasses.replace(
-        TEST, n_layers=3, use_skip_connections=False, cell_clip=0.3, proj_clip=0.2
-    ),
-    "no projection, no highway": dataclasses.replace(
-        TEST, projection_dim=TEST.n_filters, n_highway=0
+    "three layers, no skips, small clips, three highways, cut, NFC": dataclasses.replace(
+        TEST,
+        n_layers=3,
+        use_skip_connections=False,
+        cell_clip=0.3,
+        proj_clip=0.2,
+        n_highway=3,
+        cut_at="character",
+        unicode_normalization="NFC",
     ),
     "LSTM layers without a projection": dataclasses.replace(
         TEST, units=TEST.projection_dim, proj_clip=0.1
     ),
-    "three highways, cut at characters, NFC": dataclasses.replace(
-        TEST, n_highway=3, cut_at="character", unicode_normalization="NFC"
-    ),
-    "dictionary": dictionary_config(),
+    "dictionary": DICTIONARY,
     "dictionary of characters": dictionary_config(with_words=False),
+    "dictionary of words": dataclasses.replace(
+        DICTIONARY,
+        dictionary=dataclasses.replace(DICTIONARY.dictionary, characters=""),
+        filters=(),
+        n_highway=0,
+        char_embedding_dim=0,
+    ),
 }
 LAYOUTS = "as published", "four sizes of words", "dictionary"
 WORDS = (
@@ -50,18 +63,7 @@ WORDS = (
 LENGTHS = np.array([3, 1, 17, 5, 0, 9, 2, 2])
 
 
-def words_only():
-    config = dictionary_config()
-    dictionary = dataclasses.replace(config.dictionary, characters="")
-    return dataclasses.replace(
-        config, dictionary=dictionary, filters=(), n_highway=0, char_embedding_dim=0
-    )
-
-
-CONFIGS["dictionary of words"] = words_only()
-
-
-def test_matrices_with_outliers_stay_exact(tmp_path):
+def test_matrices_with_outliers_stay_exact(tmp_path, monkeypatch):
     elmo = Elmo(ElmoConfig(64, 32, ((1, 16), (2, 16), (3, 32)), char_embedding_dim=8))
     elmo.build()
     randomize(elmo, scale=0.2)
@@ -71,19 +73,14 @@ def test_matrices_with_outliers_stay_exact(tmp_path):
         outliers = rng.random(kernel.shape) < 5e-3
         kernel.assign(np.where(outliers, 30.0 * kernel.numpy(), kernel))
     path = tmp_path / "m.tflite"
-    cosines = convert(elmo, path)
+    monkeypatch.setattr("elmo_keras.lite.convert.GOOD_COSINE", 1.0)
+    with pytest.warns(UserWarning, match="int8 loses accuracy: mean cosines .* 0.9"):
+        cosines = convert(elmo, path)
     assert min(cosines) > 0.995
     assert LiteElmo.read(path).metadata["cosines"] == cosines
     with pytest.raises(ValueError, match="at least 0.999999 in each layer"):
         convert(elmo, tmp_path / "refused.tflite", min_cosine=0.999999)
     assert [*tmp_path.iterdir()] == [path]
-
-
-def test_int8_that_loses_accuracy_is_warned_of(tmp_path, monkeypatch):
-    elmo = elmo_layer()
-    monkeypatch.setattr("elmo_keras.lite.convert.GOOD_COSINE", 1.0)
-    with pytest.warns(UserWarning, match="int8 loses accuracy: mean cosines .* 0.9"):
-        convert(elmo, tmp_path / "m.tflite")
 
 
 def sentences_of(config, lengths):

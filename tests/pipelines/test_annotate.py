@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import threading
 
@@ -120,7 +121,8 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
 ):
     text, output = tmp_path / "t.txt", tmp_path / "o.html"
     text.write_text("The bank of Ann. It sleeps.\n" * 50)
-    arguments = ["--with", head("pos"), head("ner")]
+    entities = shutil.copytree(head("ner"), tmp_path / "ner")
+    arguments = ["--with", head("pos"), entities]
     assert annotate([text, output, *arguments]) == 0
     whole = output.read_bytes()
     output.unlink()
@@ -139,6 +141,10 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
     assert not output.exists() and indices == [0, 1]
     assert annotate([text, output, "--with", head("pos")]) == 2
     assert "was made with pipelines" in capsys.readouterr().err
+    shutil.copytree(head("plain"), entities, dirs_exist_ok=True)  # another head
+    assert annotate([text, output, *arguments]) == 2
+    assert "was made with heads" in capsys.readouterr().err
+    shutil.copytree(head("ner"), entities, dirs_exist_ok=True)
     other = tmp_path / "other.gz"
     other.write_bytes(gzip.compress(b"Another text.\n" * 99))
     assert annotate([other, output, *arguments]) == 2
@@ -147,7 +153,7 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
     assert annotate([other, output, *arguments]) == 0
     assert output.read_bytes() == whole and indices == [*range(5)]
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"t.txt", "o.html", "other.gz"}
+    assert names == {"t.txt", "o.html", "other.gz", "ner"}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +162,6 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
         ("o.txt", ["pos"], "should end in .conllu, .jsonl, .html"),
         ("o.conllu", ["sentiment"], "Give an OUT that ends in .jsonl"),
         ("o.conllu", ["ner", "plain"], "give an OUT that ends in .jsonl"),
-        ("text.txt/o.html", ["pos"], "text.txt"),
         ("o.jsonl", ["qa"], "`elmo-keras ask` asks questions"),
         ("o.jsonl", ["pos", "pos"], "should name different pipelines"),
         ("earlier.jsonl", ["pos"], "exists. Give another name, or --overwrite"),

@@ -196,9 +196,7 @@ def test_decomposed_text_is_read_as_composed(tagger):
         assert unicodedata.normalize("NFC", word["text"]) == expected["text"]
 
 
-@pytest.mark.parametrize(
-    "texts", [None, 5, {"text": "a"}, {"a"}, [5], [None], [["a", 5]]]
-)
+@pytest.mark.parametrize("texts", [None, {"text": "a"}, [5], [["a", 5]]])
 def test_what_is_no_text_is_refused(texts, tagger):
     with pytest.raises(TypeError, match="should be"):
         tagger(texts)
@@ -230,7 +228,6 @@ def renamed(content):
     [
         ("head.npz", lambda content: content[:-20], "a whole head"),
         ("head.npz", lambda c: c[:500] + b"??" + c[502:], "a whole head"),
-        ("head.npz", lambda _: b"", "a whole head"),
         ("head.json", lambda _: b"{}", "a whole head"),
         ("head.json", lambda content: content[:-20], "a whole head"),
         ("head.npz", renamed, "lacks crf/transitions: another version saved it"),
