@@ -1,7 +1,6 @@
 """Zips and tars: what is read, and what is refused within bounds."""
 
 import collections
-import concurrent.futures
 import errno
 import io
 import os
@@ -12,7 +11,6 @@ import zipfile
 
 import pytest
 
-from elmo_keras.files import only_process
 from elmo_keras.formats.archives import FREE_BYTES, read_archive
 from elmo_keras.formats.model_directory import find_model
 from tests.formats.conftest import contents, tarred, zipped
@@ -40,17 +38,6 @@ def test_an_archive_is_unpacked_once_and_again_when_it_changes(directory, cache)
     assert other != folder and not (other / "folder").exists()
 
 
-def test_who_comes_while_another_process_unpacks_waits(directory, cache, capsys):
-    path = zipped(directory.with_name("m.zip"), contents(directory))
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        with only_process(cache / "unpacked", "locked"):
-            future = pool.submit(find_model, path)
-            with pytest.raises(concurrent.futures.TimeoutError):
-                future.result(timeout=0.2)
-        assert future.result().options == find_model(directory).options
-    assert "Waiting for another process, which unpacks" in capsys.readouterr().err
-
-
 def test_what_can_not_be_unpacked_leaves_nothing(directory, cache, monkeypatch):
     path = zipped(directory.with_name("m.zip"), contents(directory))
 
@@ -64,30 +51,11 @@ def test_what_can_not_be_unpacked_leaves_nothing(directory, cache, monkeypatch):
     find_model(path)
 
 
-def test_a_cache_that_can_not_be_written_is_said(directory, cache, tmp_path):
-    path = zipped(tmp_path / "m.zip", contents(directory))
-    cache.write_text("")
-    with pytest.raises(NotADirectoryError, match="ELMO_KERAS_CACHE names another"):
-        find_model(path)
-
-
-def test_errors_name_the_archive_and_its_file(directory, tmp_path):
-    files, path = contents(directory), tmp_path / "m.zip"
-    for name, content, message in [
-        ("options.json", b"[" * 100_000, " should hold JSON"),
-        ("weights.hdf5", b"no", " should be an HDF5 file"),
-        ("vocab.txt", b"a", ": A vocabulary should hold <S>"),
-    ]:
-        zipped(path, files | {name: content})
-        with pytest.raises(ValueError, match=f"m.zip.*{name}{message}"):
-            find_model(path).vocabulary  # noqa: B018
-
-
 @pytest.mark.parametrize(
     ("offsets", "value", "message"),
     [
         ((6, 8), b"\1", "File .* is encrypted, password req"),
-        *(((8, 10), bytes([m]), "Its compression should be") for m in (14, 95, 200)),
+        ((8, 10), bytes([14]), "Its compression should be"),
         ((22, 24), (100).to_bytes(4, "little"), "Bad CRC-32"),  # more than declared
         ((26, 28), (50_000).to_bytes(2, "little"), "File name in directory.{,480}$"),
     ],

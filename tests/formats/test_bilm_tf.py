@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, Embedder, LanguageModel, load_bilm
+from elmo_keras import Elmo, LanguageModel, load_bilm
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.layers.blocked_weights import blocked
 from tests.formats.conftest import assert_same, tarred
@@ -59,6 +59,7 @@ def test_weights_are_those_in_hdf5_and_accumulators_are_in_their_order(
         (lstm.recurrent_kernel, blocked(cell[5:])),
         (cnn.kernels[2], values["lm/CNN/W_cnn_2/Adagrad"][0]),
         (cnn.embeddings, values["lm/char_embed/Adagrad"]),
+        (cnn.highways[0].carry_bias, values["lm/CNN_high_0/b_carry/Adagrad"]),
         (bilm.softmax.kernel, values["lm/softmax/W/Adagrad"]),
     ]:
         np.testing.assert_array_equal(by_path[weight.path], accumulator)
@@ -67,15 +68,8 @@ def test_weights_are_those_in_hdf5_and_accumulators_are_in_their_order(
     np.testing.assert_allclose(sum(a.sum() for a in accumulators), total, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {n: v for n, v in arrays().items() if not n.endswith("/Adagrad")},
-        {n.replace("Adagrad", "Adam_1"): v for n, v in arrays().items()},
-    ],
-    ids=["none", "of another optimizer"],
-)
-def test_without_accumulators_the_weights_are_read(tmp_path, values):
+def test_without_accumulators_the_weights_are_read(tmp_path):
+    values = {n.replace("Adagrad", "Adam_1"): v for n, v in arrays().items()}
     files = find_model(write_model(tmp_path / "m", values))
     bilm = files.bilm()
     assert files.adagrad_accumulators(bilm) is None
@@ -106,9 +100,6 @@ def refused(model, message):
 
 
 def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"should hold options.json or one fi"):
-        find_model(tmp_path / "empty")
     copy = copied(trained, tmp_path / "copy")
     (copy / "elmo-vocab.txt").unlink()
     assert load_bilm(copy).softmax is None  # which is left out without its words
@@ -117,13 +108,9 @@ def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
     refused(copy, "data files have 500 bytes for")
     data.unlink()
     refused(copy, "a complete TensorFlow checkpoint.* .index and .data files")
-    (copy / "options.json").write_text("[]")
-    with pytest.raises(ValueError, match="options.json should hold a JSON object"):
-        find_model(copy)
     (copy / "options.json").unlink()
-    for path in (copy, copy / PREFIX):
-        with pytest.raises(FileNotFoundError, match="no .*options.json. A checkpoint"):
-            find_model(path)
+    with pytest.raises(FileNotFoundError, match="no .*options.json. A checkpoint"):
+        find_model(copy / PREFIX)
 
 
 def test_a_model_is_found_by_directory_prefix_and_archive(trained, tmp_path):
@@ -137,7 +124,6 @@ def test_a_model_is_found_by_directory_prefix_and_archive(trained, tmp_path):
     for model in (trained, str(trained / PREFIX), archived):
         assert find_model(model).options == tf1_checkpoints.options()
         assert_same(weights, Elmo.from_pretrained(model).bilm.weights)
-    assert Embedder(str(trained / PREFIX)).elmo.config == expected.config
     model = LanguageModel.from_pretrained(archived)
     assert_same(expected.weights, model.bilm.weights)
     assert model.vocabulary.special == (1, 0, 2)
@@ -152,7 +138,7 @@ NAMED = 'model_checkpoint_path: "{}model.ckpt-8"\nall_model_checkpoint_paths: "x
     [
         (STEPS, NAMED.format("").encode(), "model.ckpt-8"),
         (STEPS, NAMED.format("/moved/from/here/").encode(), "model.ckpt-8"),
-        *((STEPS, x, "model.ckpt-20") for x in (None, b"", b"\xff", b"no such format")),
+        *((STEPS, x, "model.ckpt-20") for x in (None, b"\xff")),
         (STEPS, b'model_checkpoint_path: "gone-100"\n', "model.ckpt-20"),
         (["older", "newer"], None, "newer"),
     ],

@@ -96,10 +96,8 @@ LAYOUTS = "own", "tf1", "torch", "torch_of_2018"
     ("name", "damage", "times"),
     [
         ("own/options.json", damaged_json, 60),
-        ("own/options.json", damaged, 20),
         ("own/weights.hdf5", damaged, 60),
         ("own/training/softmax.hdf5", damaged, 20),
-        ("own/vocab.txt", damaged, 20),
         ("m.zip", damaged, 40),
         ("m.tar.gz", damaged, 40),
         ("m.keras", damaged, 10),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
-from tests.support.processes import takes_less_than
 
 VALUES = np.random.default_rng(0).normal(size=(37, 23))
 
@@ -109,7 +108,7 @@ def test_other_storage_is_refused_with_the_command_that_rewrites_it(
     np.testing.assert_array_equal(found[...], VALUES)
 
 
-@pytest.mark.parametrize("options", [{}, LATEST, {"track_order": True}])
+@pytest.mark.parametrize("options", [{}, LATEST])
 def test_texts_are_read(options):
     def fill(file):
         file.attrs["number"] = 3
@@ -129,16 +128,15 @@ def virtual(file):
     file.create_virtual_dataset("a", layout)
 
 
-OTHERS = [
-    made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]),
-    virtual,
-    put("a", h5py.SoftLink("/b")),
-    put("a", h5py.ExternalLink("/other", "b")),
-]
-
-
 @pytest.mark.parametrize("options", [{}, LATEST])
-@pytest.mark.parametrize("fill", OTHERS)
+@pytest.mark.parametrize(
+    "fill",
+    [
+        made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]),
+        virtual,
+        put("a", h5py.ExternalLink("/other", "b")),
+    ],
+)
 def test_nothing_is_read_from_other_places(fill, options):
     with pytest.raises(ValueError, match="^file should be an HDF5|^`a` is damaged"):
         reading(content(fill, **options)).datasets["a"][...]
@@ -148,9 +146,7 @@ def test_nothing_is_read_from_other_places(fill, options):
     ("fill", "message"),
     [
         (put("a", h5py.Empty("f4")), "structure in it is damaged, or of a rare kind"),
-        (put("a", np.zeros(3, "f4,i4")), "hold numbers. Found: .*f0"),
         (put("a", b"abc"), "hold numbers. Found: "),
-        (made("a", (3,), h5py.ref_dtype), "hold numbers. Found: "),
         (made("a", (3,), "f4"), "never written"),
         (made("a", (3,), "f4", chunks=(2,)), "lacks a part"),
         (made("a", (2**50,), "f4", chunks=(2,)), "lacks a part"),
@@ -170,40 +166,6 @@ def test_a_chunk_inflates_to_its_size_and_no_further():
     data = data[:start] + bomb + data[start + len(bomb) :]
     with pytest.raises(ValueError, match="A compressed chunk is damaged"):
         reading(data).datasets["a"][...]
-
-
-def outcome(data):
-    """Whether all values are read; an error is a ValueError of one line."""
-    try:
-        for dataset in reading(data).datasets.values():
-            dataset[...]
-    except ValueError as error:
-        assert 0 < len(str(error)) < 2000 and "\n" not in str(error)
-        return False
-    return True
-
-
-@pytest.mark.parametrize("fill", [varied, chunked])
-def test_a_damaged_file_is_read_or_refused_in_one_line_within_bounds(fill):
-    data, random = content(fill), np.random.default_rng(0)
-    assert outcome(data)
-    assert not any(outcome(data[:size]) for size in range(0, len(data) - 8, 997))
-    with takes_less_than(megabytes=200):
-        for _ in range(100):
-            damaged, kind = bytearray(data), random.integers(3)
-            for start in random.integers(0, min(len(data), 20_000), 3):
-                if kind == 0:  # extreme numbers
-                    number = random.choice(EXTREMES).tobytes()
-                    damaged[start : start + 8] = number
-                elif kind == 1:
-                    damaged[start] ^= 1 << random.integers(8)
-                else:  # a structure in the place of another
-                    other = random.integers(0, 20_000)
-                    damaged[start : start + 512] = damaged[other : other + 512]
-            outcome(bytes(damaged))
-
-
-EXTREMES = np.array([0, 1, 2**31 - 1, 2**32 - 1, 2**63 - 1, 0xFFFF << 48], "<u8")
 
 
 def test_loops_in_the_structures_end():

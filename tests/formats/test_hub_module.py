@@ -1,13 +1,11 @@
 """TF 1 Hub modules of ELMo: google/elmo, and those made with bilm-tf's code."""
 
 import numpy as np
-import pytest
 
-from elmo_keras import Elmo, read_embeddings
+from elmo_keras import Elmo
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from tests.formats.conftest import TOKENS, assert_same, tarred
 from tests.support import hub_modules
-from tests.support.commands import command
 from tests.support.hub_modules import BILM_TF_MIX, GAMMA, SCALARS
 
 
@@ -47,26 +45,3 @@ def test_names_of_bilm_tf_in_an_archive_under_any_scope(source, tmp_path):
     assert_same(source.weights, load_bilm(tmp_path / "elmo_ru.tar.gz").weights)
     mix = find_model(tmp_path / "elmo_ru.tar.gz").mix
     assert mix == (tuple(SCALARS), GAMMA)
-
-
-def test_commands_mix_by_the_module(module, tmp_path):
-    text, output = tmp_path / "text.txt", tmp_path / "vectors.hdf5"
-    text.write_text("a b unseen\n")
-    assert command("embed")([text, output, "--gamma", "3", "--model", module]) == 0
-    attributes = read_embeddings(output).attributes
-    weights = np.exp(SCALARS) / np.exp(SCALARS).sum()
-    np.testing.assert_allclose(attributes["mix"], weights, rtol=1e-6)
-    assert attributes["gamma"] == 3 and attributes["layers"] == "mix"
-
-
-def test_an_incomplete_module_is_refused(module, tmp_path):
-    (tmp_path / "variables").mkdir()
-    (tmp_path / "saved_model.pb").touch()
-    with pytest.raises(FileNotFoundError, match="should hold variables/variables.ind"):
-        find_model(tmp_path)
-    for name in ("variables.index", "variables.data-00000-of-00001"):
-        content = (module / "variables" / name).read_bytes()
-        (tmp_path / "variables" / name).write_bytes(content)
-    (tmp_path / "variables" / name).write_bytes(content[:100])
-    with pytest.raises(ValueError, match="files have 100 bytes for"):
-        find_model(tmp_path)

@@ -65,10 +65,6 @@ CHANGES = {
             filled(PROJECTION, (4, 3), np.nan),
             rf"{FINITE} nan at \[4, 3\], and 0 more. G",
         ),
-        (
-            filled(f"{CELL}/B", slice(3, 5), -np.inf),
-            rf"{FINITE} -inf at \[3\], and 1 m",
-        ),
         (replaced(BIAS, np.full(5, 1e39)), rf"`{BIAS}` {FINITE} inf at \[0\]"),
         (replaced(BIAS, np.array([b"a"] * 5)), "hold numbers. Found: .S1"),
     ],
@@ -79,21 +75,13 @@ CHANGES = {
             rf"'lm/R.*l_2.*kernel'\], {SURPLUS}",
         ),
         (without("softmax/b"), r"should hold `softmax/b` of shape \[11\]"),
-        (
-            ones(SOFTMAX, 13, 5),
-            rf"`{SOFTMAX}` .* the 11 words .* Found: \[13, 5\]. Give",
-        ),
         (without(f"{KERNEL}/Adagrad"), r"`RNN_1.*W_0/Adagrad` of shape \[10, 28\]"),
         (filled(f"{SOFTMAX}/Adagrad", 1, np.inf), f"`{SOFTMAX}/Adagrad` {FINITE}"),
-        (ones("lm/softmax/b/Adagrad", 13), r"x/b/Adagrad` .* \[11\] .* Found: \[13\]"),
     ],
     "module": [
         (without("char_embed"), "TF 1 Hub module of ELMo, with one variable"),
         (without("RNN_"), "Missing, or of another shape: 'RNN_0/.*Cell0"),
-        (without("CNN_proj"), "should hold `CNN_proj/W_proj`"),
-        (without("W_cnn_2"), "there is no projection where"),
         (without("W_carry"), rf"'bilm/CNN_high_0/W_transform', .* {SURPLUS}"),
-        (ones("aggregation/weights", 1), "3 finite `scalars`"),
         (replaced("aggregation/scaling", np.float32(np.nan)), "a finite `gamma`"),
     ],
 }

@@ -18,12 +18,15 @@ from tests.support import tf1_checkpoints
 from tests.support.models import published_weights, random_bilm
 
 
-def test_the_file_has_the_published_names_and_shapes(directory):
+def test_the_file_has_the_published_names_and_shapes(bilm, directory):
     with h5py.File(directory / "weights.hdf5", "a") as file:
         names = []
         file.visit(names.append)
         found = {n: file[n].shape for n in names if isinstance(file[n], h5py.Dataset)}
         file["softmax/W"] = np.zeros(3)
+        cnn = bilm.token_representation.highways[0]
+        for part, bias in ("carry", cnn.carry_bias), ("transform", cnn.transform_bias):
+            np.testing.assert_array_equal(file[f"CNN_high_0/b_{part}"], bias)
     load_bilm(directory)  # to which other datasets do no harm
     cell = {"W_0": (10, 28), "B": (28,), "W_P_0": (7, 5)}
     of_checkpoint = tf1_checkpoints.shapes()  # whose names differ for the cells
