@@ -91,28 +91,6 @@ def test_state_carried_over_equals_one_long_stream(config):
     assert np.abs(rest[:, -1, dim:] - whole[:, -1, dim:]).max() > 1e-3
 
 
-def test_tokens_without_characters_are_masked(config):
-    bilm = BidirectionalLanguageModel(config)
-    ids = tf.random.stateless_uniform((1, 3, 9), (1, 2), 1, 262, tf.int32)
-    padded = tf.pad(ids, [[0, 0], [0, 2], [0, 0]])
-    for a, b in zip(bilm(ids), bilm(padded)):
-        np.testing.assert_allclose(a, b[:, :3], atol=1e-7)
-        assert not np.any(b[:, 3:])
-
-
-def test_each_distinct_word_goes_through_the_character_cnn_once(config, monkeypatch):
-    rows = []
-    monkeypatch.setattr(
-        CharacterCNN,
-        "_in_pieces",
-        lambda self, words, ends: rows.append(len(words)) or tf.zeros((len(words), 5)),
-    )
-    bilm = BidirectionalLanguageModel(config)
-    bilm(character_ids([["a", "b", "a"], ["b", "a", "a"]], config))
-    bilm.token_vectors(tf.constant(["a", "b", "a", "<S>", "b"]))
-    assert rows == [2, 3]
-
-
 def test_cutting_and_pieces_change_nothing(monkeypatch):
     cnn = CharacterCNN(((1, 2), (3, 5)), 4, 3)
     words = ["a", "", "bcde", "fghijklmn", "<S>"]

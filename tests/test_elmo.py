@@ -1,22 +1,18 @@
 """The Elmo layer."""
 
 import copy
-import dataclasses
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig
+from elmo_keras import Elmo, ElmoConfig, tokenize
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import published_weights, randomize
-from tests.support.subclassed import Subclassed, inputs_of
 
 RNG = np.random.default_rng(0)
 
@@ -29,8 +25,7 @@ def sentences(lengths):
 @pytest.fixture(scope="module")
 def elmo():
     """A layer for tests that only call it, in the same way every time."""
-    elmo = elmo_layer(ElmoConfig.preset("test"))
-    return elmo
+    return elmo_layer(ElmoConfig.preset("test"))
 
 
 def test_the_output_is_the_mix_of_the_oracles_layers(config, elmo):
@@ -50,21 +45,16 @@ def test_the_output_is_the_mix_of_the_oracles_layers(config, elmo):
         assert not np.any(actual[i, n:]) and not np.any(all_layers[i, :, n:])
 
 
-def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(capsys):
+def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch():
     # A model of a realistic size, so that sums have many terms.
     elmo = randomize(elmo_layer(ElmoConfig.preset("tiny")), scale=0.1)
     batch = sentences([11, *RNG.integers(1, 40, size=31)])
     alone = elmo(tf.ragged.constant(batch[:1])).numpy()
-    worst = 0.0
-    for _ in range(2):
-        order = RNG.permutation(32)
-        together = elmo(tf.ragged.constant([batch[i] for i in order])).numpy()
-        row = together[list(order).index(0), :11]
-        worst = max(worst, np.abs(row - alone[0]).max())
-    with capsys.disabled():
-        print(f"\nA sentence alone and among 31 others: largest difference {worst:.2e}")
-    assert worst < 1e-6 and np.abs(alone).max() > 0.1
-    np.testing.assert_array_equal(elmo(tf.ragged.constant(batch[:1])), alone)
+    order = RNG.permutation(32)
+    together = elmo(tf.ragged.constant([batch[i] for i in order])).numpy()
+    row = together[list(order).index(0), :11]
+    np.testing.assert_allclose(row, alone[0], rtol=0, atol=1e-6)
+    assert np.abs(alone).max() > 0.1
 
 
 def test_strings_lists_arrays_ragged_and_character_ids_are_the_same(config, elmo):
@@ -77,39 +67,19 @@ def test_strings_lists_arrays_ragged_and_character_ids_are_the_same(config, elmo
     ids = character_ids(ragged.to_tensor(), config)
     mask = tf.sequence_mask(ragged.row_lengths(), 3)
     lists = [["a", "", "b"], ["c"], []]
-    tuples = [tuple(sentence) for sentence in lists]
-    for tokens in (
-        lists,
-        tuples,
-        np.array([["a", "", "b"], ["c", "", ""], ["", "", ""]]),
-        np.array(lists, object),
-    ):
+    for tokens in (lists, np.array(lists, object)):
         np.testing.assert_array_equal(elmo(tokens), expected)
         assert elmo.all_layers(tokens).shape == (3, 3, 3, 10)
-    np.testing.assert_array_equal(
-        elmo.all_layers([["c"]]), elmo.all_layers(ragged[1:2])
-    )
-    for dtype in (tf.int32, tf.int64):
-        masked = tf.cast(tf.where(mask[..., None], ids, 0), dtype)
-        np.testing.assert_array_equal(elmo(masked), expected)
+    masked = tf.cast(tf.where(mask[..., None], ids, 0), tf.int64)
+    np.testing.assert_array_equal(elmo(masked), expected)
     np.testing.assert_array_equal(elmo(ids), expected)
     np.testing.assert_array_equal(elmo(character_ids(ragged, config)), expected)
 
 
-@pytest.mark.parametrize(
-    "characters", [False, pytest.param(True, marks=pytest.mark.slow)]
-)
-def test_batches_without_any_token_give_zeros(config, characters):
-    elmo = elmo_layer(config, num_representations=2)
-    spec = tf.TensorSpec((None, None), tf.string)
-    if characters:
-        spec = tf.TensorSpec((None, None, 9), tf.int32)
-    graph = tf.function(lambda x: elmo(x), input_signature=[spec])
+def test_batches_without_any_token_give_zeros(elmo):
     for shape in ((0, 3), (2, 0), (0, 0), (2, 3)):
-        tokens = tf.zeros((*shape, 9), tf.int32) if characters else tf.fill(shape, "")
-        for run in (elmo, graph):
-            for output in run(tokens):
-                assert output.shape == (*shape, 10) and not np.any(output)
+        for tokens in (tf.zeros((*shape, 9), tf.int32), tf.fill(shape, "")):
+            assert elmo(tokens).shape == (*shape, 10) and not np.any(elmo(tokens))
 
 
 def test_sentence_boundaries_are_kept_on_request(config, elmo, eagerly):
@@ -153,14 +123,9 @@ ANOTHER_LENGTH = "rows of 9, .* Received: shape"
     ("inputs", "message"),
     [
         (np.zeros((2, 3), "float32"), OF_SHAPE),
-        (np.zeros((2, 3, 9), bool), OF_SHAPE),
         (tf.ragged.constant([[["a"]]]), OF_SHAPE),
-        ("a b", OF_SHAPE),
         (["a b", "c"], OF_SHAPE),
         ({"tokens": [["a"]]}, NO_TENSOR),
-        (None, NO_TENSOR),
-        (iter([["a"]]), NO_TENSOR),
-        (tf.ones((2, 3, 1), tf.int32), ANOTHER_LENGTH),
         (tf.ones((2, 3, 20), tf.int32), ANOTHER_LENGTH),
     ],
 )
@@ -171,12 +136,6 @@ def test_other_inputs_are_refused(config, inputs, message):
     for call in calls:
         with pytest.raises(ValueError, match=message):
             call(inputs)
-
-
-def test_a_sequential_model_without_an_input_names_the_remedy(config):
-    model = keras.Sequential([Elmo(config), keras.layers.Dense(3)])
-    with pytest.raises(ValueError, match=r"begin with keras.Input\(.*Sequential"):
-        model(tf.fill((2, 3), "a"))
 
 
 def tagger(elmo, **entry):
@@ -220,51 +179,52 @@ def test_fit_save_load_predict_from_strings(config, tmp_path):
     np.testing.assert_array_equal(loaded.predict(TOKENS, verbose=0), expected)
 
 
-@pytest.fixture(scope="module")
-def saved_models(tmp_path_factory):
-    """Files of models of several kinds, and their outputs."""
-    folder = tmp_path_factory.mktemp("models")
-    words = keras.Input(**STRINGS)
-    functional = keras.Model(words, Elmo(ElmoConfig.preset("test"))(words))
-    models = {
-        "tokens": Subclassed(),
-        "text": Subclassed(raw_text=True),
-        "ids": Subclassed(),
-        "layers": Subclassed(),
-        "nested": keras.Model(words, Subclassed()(words)),
-        "cloned": keras.models.clone_model(functional),
-    }
-    outputs = {}
-    for name, model in models.items():
-        path = folder / f"{name}.keras"
-        outputs[path] = np.asarray(model(inputs_of(path)))
-        model.save(path)
-        model.save_weights(folder / f"{name}.weights.h5")
-    return outputs
+@keras.saving.register_keras_serializable("tests")
+class Subclassed(keras.Model):
+    """A model by subclassing, as people write one around an `Elmo` layer."""
+
+    def __init__(self, *, raw_text=False, **kwargs):
+        super().__init__(**kwargs)
+        self.raw_text = raw_text
+        self.elmo = Elmo(ElmoConfig.preset("test"))
+        self.dense = keras.layers.Dense(2)
+
+    def call(self, inputs):
+        return self.dense(self.elmo(tokenize(inputs) if self.raw_text else inputs))
+
+    def get_config(self):
+        return super().get_config() | {"raw_text": self.raw_text}
 
 
 @pytest.mark.slow
-def test_models_of_all_kinds_come_back_with_their_weights(saved_models):
-    for path, expected in saved_models.items():
+def test_models_of_all_kinds_come_back_with_their_weights(config, tmp_path):
+    words = keras.Input(**STRINGS)
+    cloned = keras.models.clone_model(keras.Model(words, Elmo(config)(words)))
+    path, weights = tmp_path / "m.keras", tmp_path / "m.weights.h5"
+    for model, inputs in [
+        (Subclassed(), TOKENS),
+        (Subclassed(raw_text=True), tf.constant(["a b", "c"])),
+        (Subclassed(), tf.ones((2, 3, 9), tf.int32)),
+        (Subclassed(), tf.ones((2, 3, 4, 10))),  # layers
+        (keras.Model(words, Subclassed()(words)), TOKENS),
+        (cloned, TOKENS),
+    ]:
+        expected = model(inputs)
+        model.save(path)
+        model.save_weights(weights)
         loaded = keras.models.load_model(path)  # a warning would be an error
-        np.testing.assert_array_equal(loaded(inputs_of(path)), expected)
+        np.testing.assert_array_equal(loaded(inputs), expected)
         randomize(loaded)
-        loaded.load_weights(path.with_suffix(".weights.h5"))
-        np.testing.assert_array_equal(loaded(inputs_of(path)), expected)
-
-
-@pytest.mark.slow  # starts a process
-def test_models_come_back_in_a_new_process(saved_models):
-    command = [sys.executable, "-m", "tests.support.subclassed", *saved_models]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    sums = [float(line) for line in run.stdout.split()]
-    expected = [outputs.sum(dtype=np.float64) for outputs in saved_models.values()]
-    np.testing.assert_allclose(sums, expected, rtol=1e-6)
+        loaded.load_weights(weights)
+        np.testing.assert_array_equal(loaded(inputs), expected)
 
 
 def test_floats_for_strings_are_refused_where_keras_is_not_building(config):
     with pytest.raises(ValueError, match='keras.Input..None,., dtype="string"'):
         Subclassed()(tf.ones((2, 3)))
+    model = keras.Sequential([Elmo(config), keras.layers.Dense(3)])
+    with pytest.raises(ValueError, match=r"begin with keras.Input\(.*Sequential"):
+        model(tf.fill((2, 3), "a"))
 
 
 @pytest.mark.slow
@@ -307,24 +267,6 @@ def test_a_frozen_bilm_stays_frozen_when_the_model_is_unfrozen(config):
     assert len(model.trainable_weights) == trainable
 
 
-@pytest.mark.slow
-def test_a_sentence_of_44000_tokens_has_the_vectors_of_its_parts(
-    config, tokens_at_once
-):
-    tokens_at_once(1000, units=config.units)
-    elmo = elmo_layer(dataclasses.replace(config, n_layers=1))
-    words = RNG.choice(["a", "b", "c", "d"], 44_000)
-    whole = elmo.all_layers(tf.constant(words[None])).numpy()
-    assert whole.shape == (1, 2, 44_000, 10)
-    # The forward half at the start and the backward half at the end do not
-    # depend on how much there is beyond.
-    dim = config.projection_dim
-    start = elmo.all_layers(tf.constant(words[None, :1500]))
-    end = elmo.all_layers(tf.constant(words[None, -1500:]))
-    np.testing.assert_allclose(start[..., :dim], whole[:, :, :1500, :dim], atol=1e-5)
-    np.testing.assert_allclose(end[..., dim:], whole[:, :, -1500:, dim:], atol=1e-5)
-
-
 WORDS = [["Rivers", "bend", "."], ["One"]]
 
 
@@ -342,20 +284,6 @@ def test_the_graph_reads_the_weights_of_its_layer(config):
     np.testing.assert_array_equal(elmo.all_layers(WORDS), changed)
 
 
-def test_tensorflow_can_be_told_to_compute_without_the_graph(config, eagerly):
-    elmo, eager = elmo_layer(config), []
-    token_vectors = elmo.bilm.token_vectors
-
-    def recorded(*arguments):
-        eager.append(tf.executing_eagerly())
-        return token_vectors(*arguments)
-
-    elmo.bilm.token_vectors = recorded
-    for _ in range(2):
-        elmo(WORDS)
-    assert eager == [True, True]
-
-
 OF_DICTIONARY = [["a", "naïve", "한국어", "🙂"], ["word", "unknown"]]
 
 
@@ -364,7 +292,7 @@ def dictionary_elmo(request):
     return elmo_layer(dictionary_config(request.param))
 
 
-def test_ids_have_the_vectors_of_their_tokens(dictionary_elmo):
+def test_ids_have_the_vectors_of_their_tokens(dictionary_elmo, eagerly):
     tokens = tf.ragged.constant(OF_DICTIONARY).to_tensor()
     ids = character_ids(tokens, dictionary_elmo.config)
     np.testing.assert_allclose(
@@ -373,12 +301,3 @@ def test_ids_have_the_vectors_of_their_tokens(dictionary_elmo):
     assert not np.any(dictionary_elmo(ids)[1, 2:])
     with pytest.raises(ValueError, match="rows of .*`max_characters_per_token`"):
         dictionary_elmo(ids[..., :-1])
-
-
-@pytest.mark.parametrize("trained", ["call", "layer"])
-def test_what_is_trained_has_gradients(config, trained):
-    elmo = elmo_layer(config, trainable_bilm=trained == "layer")
-    with tf.GradientTape() as tape:
-        score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)
-    weights = elmo.trainable_weights
-    assert all(gradient is not None for gradient in tape.gradient(score, weights))

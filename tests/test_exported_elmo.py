@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import ExportedElmo, MirroredStrategy
+from elmo_keras import ExportedElmo
 from elmo_keras.export.version_directory import export_elmo
-from tests.support.exported import SENTENCES, elmo_layer, padded, tagger
-from tests.support.replicas import DEVICES, check_like_one_replica, fitted
+from tests.support.exported import SENTENCES, padded, tagger
 
 
 @pytest.mark.slow
@@ -92,20 +91,3 @@ def test_other_inputs_are_refused(layer):
             layer(inputs)
     with pytest.raises(ValueError, match=r'keras.Input\(\(\), dtype="string"\)'):
         keras.Sequential([layer])(tf.constant(["a b"]))
-
-
-@pytest.mark.slow
-def test_two_replicas_fit_an_exported_layer_as_one_does(unoptimized_graphs, tmp_path):
-    elmo = elmo_layer(layer_norm=True, l2=0.25)  # replicas draw dropouts of their own
-    version = export_elmo(elmo, tmp_path, warmup=False)
-
-    def make():
-        model = tagger(ExportedElmo(version))
-        model.compile(keras.optimizers.SGD(0.01), "mse")
-        return model
-
-    dataset = tf.data.Dataset.from_tensor_slices((SENTENCES, np.ones((4, 3))))
-    dataset = dataset.batch(4).repeat(3)
-    one, before = fitted(tf.distribute.OneDeviceStrategy(DEVICES[0]), make, dataset)
-    two, _ = fitted(MirroredStrategy(DEVICES), make, dataset)
-    check_like_one_replica(two, one, before, dataset)

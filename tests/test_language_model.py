@@ -87,7 +87,6 @@ def test_a_substitute_is_another_word(model):
     ("position", "direction", "message"),
     [
         (1, "both", "`position` should be from 0 to 0.* Received: 1"),
-        (-1, "both", "`position` should be from 0 to 0"),
         (0, "up", "`direction` should be one of"),
     ],
 )
@@ -96,11 +95,6 @@ def test_other_positions_and_directions_are_refused(
 ):
     with pytest.raises(ValueError, match=message):
         model.likeliest(["a"], position, direction=direction)
-
-
-def test_a_model_without_a_softmax_predicts_no_words(model_directory):
-    with pytest.raises(ValueError, match="should have a softmax and its vocabulary"):
-        LanguageModel.from_pretrained(model_directory)
 
 
 @pytest.mark.usefixtures("read")
@@ -139,14 +133,6 @@ def test_the_command_prints_substitutes(capsys):
 
 
 @pytest.mark.usefixtures("read")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["a b a", "--word", "a"], "'a' is at the positions [0, 2]. Give --position"),
-        (["a b", "--word", "c"], "'c' is at the positions []"),
-        (["a b", "--position", "2"], "--position should be from 0 to 1"),
-    ],
-)
-def test_a_word_that_is_not_in_one_place(arguments, message, capsys):
-    assert substitutes([*arguments, "--model", "lm"]) == 2
-    assert message in capsys.readouterr().err
+def test_a_word_that_is_not_in_one_place(capsys):
+    assert substitutes(["a b a", "--word", "a", "--model", "lm"]) == 2
+    assert "'a' is at the positions [0, 2]. Give --pos" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig, MirroredStrategy, character_ids
+from elmo_keras import Elmo, ElmoConfig, MirroredStrategy
 from tests.support.replicas import DEVICES, check_like_one_replica, fitted
 
 CONFIG = ElmoConfig.preset("test")
@@ -13,7 +13,6 @@ CONFIG = ElmoConfig.preset("test")
 TOKENS = [["a", "b", "c"], ["d"], ["한국어"], ["e", "", "naïve"]]
 TAGS = [[0, 1, 2], [1, 0, 0], [2, 0, 0], [2, 1, 0]]
 PADDED = tf.ragged.constant(TOKENS).to_tensor()
-ONE_DEVICE = tf.distribute.OneDeviceStrategy(DEVICES[0])
 STRINGS = tf.data.Dataset.from_tensor_slices((PADDED, TAGS)).batch(4).repeat(3)
 
 
@@ -23,13 +22,10 @@ def plain_strategy():
     )
 
 
-def of_strings(functional=True, entry=((None,), "string")):
+def of_strings(entry=((None,), "string")):
     entry = keras.Input(entry[0], dtype=entry[1])
     layers = [Elmo(CONFIG, l2=0.01), keras.layers.Dense(3, activation="softmax")]
-    if functional:
-        model = keras.Model(entry, layers[1](layers[0](entry)))
-    else:
-        model = keras.Sequential([entry, *layers])
+    model = keras.Sequential([entry, *layers])
     loss = "sparse_categorical_crossentropy"
     model.compile(keras.optimizers.SGD(0.1), loss, weighted_metrics=["accuracy"])
     return model
@@ -40,27 +36,12 @@ def of_characters():
 
 
 @pytest.mark.slow  # Keras traces fit, evaluate and predict for each strategy
-@pytest.mark.parametrize("functional", [True, False])
-def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs, capsys, functional):
-    def make():
-        return of_strings(functional)
-
-    one, before = fitted(ONE_DEVICE, make, STRINGS)
-    two, _ = fitted(MirroredStrategy(DEVICES), make, STRINGS)
-    worst = check_like_one_replica(two, one, before, STRINGS)
-    with capsys.disabled():
-        print(f"\nfit with strings, two replicas against one: {worst:.1e}")
-
-
-@pytest.mark.slow  # the same
-def test_two_replicas_of_any_strategy_fit_character_ids(unoptimized_graphs):
-    characters = STRINGS.map(lambda tokens, tags: (character_ids(tokens, CONFIG), tags))
-    one, before = fitted(ONE_DEVICE, of_strings, STRINGS)
-    two, _ = fitted(plain_strategy(), of_characters, characters)
-    one_of_characters = fitted(ONE_DEVICE, of_characters, characters)[0]
-    check_like_one_replica(two, one_of_characters, before, characters)
-    for a, b in zip(two.get_weights(), one.get_weights(), strict=True):
-        np.testing.assert_allclose(a, b, atol=1.2e-7)
+def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs):
+    one, before = fitted(
+        tf.distribute.OneDeviceStrategy(DEVICES[0]), of_strings, STRINGS
+    )
+    two, _ = fitted(MirroredStrategy(DEVICES), of_strings, STRINGS)
+    check_like_one_replica(two, one, before, STRINGS)
 
 
 def test_a_model_of_strings_is_warned_of_other_strategies():

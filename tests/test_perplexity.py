@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras import perplexity as module
@@ -35,10 +34,7 @@ def carried(bilm, rows):
     return sums
 
 
-@pytest.mark.parametrize(
-    ("max_tokens", "sentences_a_row"),
-    [(2048, 32), (4, 2), pytest.param(2048, 2, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("max_tokens", "sentences_a_row"), [(2048, 32), (4, 2)])
 def test_a_text_is_read_in_rows_from_zero_and_carried_over(
     bilm, max_tokens, sentences_a_row, monkeypatch
 ):
@@ -58,7 +54,7 @@ def test_a_text_is_read_in_rows_from_zero_and_carried_over(
 
 
 @pytest.mark.parametrize("has_dictionary", [False, True])
-def test_from_zero_it_is_that_of_the_sentences_scores(bilm, has_dictionary):
+def test_from_zero_it_is_that_of_the_sentences_scores(bilm, has_dictionary, eagerly):
     if has_dictionary:  # which has boundaries of its own
         bilm = random_bilm(dictionary_config(True), len(VOCABULARY))
     model = LanguageModel(bilm, VOCABULARY)
@@ -67,26 +63,13 @@ def test_from_zero_it_is_that_of_the_sentences_scores(bilm, has_dictionary):
     np.testing.assert_allclose(zero, np.exp(-totals / N), rtol=1e-5)
 
 
-def test_a_model_that_knows_nothing_has_the_vocabulary_as_perplexity(bilm):
-    values = bilm.softmax.get_weights()
-    for weight in bilm.softmax.weights:
-        weight.assign(tf.zeros_like(weight.value))
-    perplexity = LanguageModel(bilm, VOCABULARY).perplexity(CORPUS)
-    bilm.softmax.set_weights(values)
-    np.testing.assert_allclose(perplexity, len(VOCABULARY), rtol=1e-6)
-
-
 def test_a_text_without_a_sentence_has_no_perplexity(bilm):
     with pytest.raises(ValueError, match="at least one sentence"):
         LanguageModel(bilm, VOCABULARY).perplexity(Corpus.from_sentences([]))
 
 
-@pytest.mark.parametrize("n_workers", [2, 3])
-def test_shares_of_workers_sum_to_the_text(bilm, n_workers, monkeypatch):
+def test_shares_of_workers_sum_to_the_text(bilm, monkeypatch):
     monkeypatch.setattr(module, "SENTENCES_A_ROW", 2)
     text = bilm, CORPUS, VOCABULARY
-    shares = [
-        log_probability_sums(*text, worker=w, n_workers=n_workers)
-        for w in range(n_workers)
-    ]
+    shares = [log_probability_sums(*text, worker=w, n_workers=3) for w in range(3)]
     np.testing.assert_allclose(sum(shares), log_probability_sums(*text), atol=1e-4)

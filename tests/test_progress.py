@@ -10,14 +10,6 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_one_line_that_is_written_over():
-    terminal = Terminal()
-    with Progress(total=10, file=terminal, mininterval=0, unit=" words") as progress:
-        progress.update(5)
-    assert "50%" in terminal.getvalue() and "words/s" in terminal.getvalue()
-    assert terminal.getvalue().count("\n") == 1
-
-
 def test_a_file_gets_lines_without_carriage_returns():
     log = io.StringIO()
     with Progress(total=10, file=log, mininterval=0, delay=0, leave=False) as progress:
@@ -64,14 +56,3 @@ def test_what_was_skipped_and_the_time_of_other_work_are_not_in_the_rate():
         assert (progress.n, progress.initial) == (1010, 1000)
         assert progress.format_dict["rate"] == 5
         assert progress.format_dict["elapsed"] == 2
-
-
-def test_nothing_is_printed_when_it_is_disabled():
-    stream = Terminal()
-    with Progress(total=2, file=stream, disable=True) as progress:
-        progress.say("a line")
-        progress.add(2, share=0.5)
-        progress.skip(1)
-        with progress.paused():
-            pass
-    assert stream.getvalue() == ""

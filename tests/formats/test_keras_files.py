@@ -50,12 +50,9 @@ def with_sizes(content, **sizes):
     return json.dumps(config).encode()
 
 
-def test_a_sound_model_is_loaded_and_another_file_named(saved):
+def test_a_sound_model_is_loaded(saved):
     expected = keras.models.load_model(saved).get_weights()
     assert_same(expected, load_keras_model(saved).get_weights())
-    saved.write_text("no zip")
-    with pytest.raises(ValueError, match="model.keras should be a complete .keras"):
-        load_keras_model(saved)
 
 
 @pytest.mark.parametrize(
@@ -65,16 +62,10 @@ def test_a_sound_model_is_loaded_and_another_file_named(saved):
         (WEIGHTS, lambda c: None, "lacks {'model.weights.h5'}"),
         (WEIGHTS, with_nan, "should hold finite numbers. Found: nan at"),
         (CONFIG, lambda c: b"[" * 100_000, "config.json in .* should describe a"),
-        (CONFIG, lambda c: b"{}", "should be a sound Keras model"),
         (
             CONFIG,
             partial(with_sizes, units=60_000),
             "Its Elmo layer has .* model.weights.h5 holds",
-        ),
-        (
-            CONFIG,
-            partial(with_sizes, n_layers=10**5),
-            "config.json in .*`n_layers` should be an in",
         ),
     ],
 )

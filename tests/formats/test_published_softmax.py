@@ -6,16 +6,11 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import ElmoConfig, LanguageModel, Vocabulary
-from elmo_keras.formats.model_directory import load_bilm, save_model
+from elmo_keras import ElmoConfig, LanguageModel
+from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.formats.published import array_of, softmax_table, write_weights
 from tests.support.models import random_bilm
-from tests.support.training_runs import (
-    SENTENCES,
-    VOCABULARY,
-    prepared,
-    write_text,
-)
+from tests.support.training_runs import SENTENCES, VOCABULARY
 
 STEM = "elmo_2x7_5_9cnn_1xhighway"
 ORDER = [1, 3, 0, 5, 4, 2]  # `</S>` comes first, `<UNK>` last
@@ -58,30 +53,8 @@ def test_a_published_softmax_scores_as_an_own_one(own, published, eagerly):
         assert found[word] == pytest.approx(value, abs=1e-5)
 
 
-@pytest.fixture
-def tuning(published, tmp_path):
-    """Arguments of a training run that starts from the model."""
-    output = ["--output", str(tmp_path / "tuned"), "--batch-size", "4"]
-    return [*write_text(tmp_path), *output, "--init", str(published)]
-
-
-def test_training_starts_from_it_and_writes_its_words(own, published, tuning, tmp_path):
-    run = prepared(tuning)
-    assert run.model.warm_up_steps == 0
-    expected = own.softmax.kernel.numpy()[ORDER]
-    np.testing.assert_array_equal(run.model.bilm.softmax.kernel, expected)
-    words = Vocabulary.load(published / "vocab-2016-09-10.txt")
-    assert run.inputs.vocabulary.digest == words.digest
-    save_model(tmp_path / "tuned", run.model.bilm, words)
-    tuned = LanguageModel.from_pretrained(tmp_path / "tuned")
-    assert tuned.vocabulary.words == words.words
-
-
-def test_without_its_words_a_softmax_is_left_out_unless_training_gets_them(
-    published, tuning, tmp_path
-):
-    words = (published / "vocab-2016-09-10.txt").rename(tmp_path / "words.txt")
-    assert prepared([*tuning, "--vocabulary", str(words)]).model.warm_up_steps == 0
+def test_without_its_words_a_softmax_is_left_out(published):
+    (published / "vocab-2016-09-10.txt").unlink()
     assert load_bilm(published).softmax is None
     with pytest.raises(ValueError, match="should have a softmax and its vocabulary"):
         LanguageModel.from_pretrained(published)

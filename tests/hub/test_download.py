@@ -39,9 +39,7 @@ def contents(folder):
     [
         ({"cuts": {PATH: CHUNK + 1}}, {}, ConnectionError, "could not be downloaded"),
         ({"statuses": {PATH: 403}}, {}, ConnectionError, "403 Client Error: Forbidden"),
-        ({"statuses": {PATH: 503}}, {}, ConnectionError, "503 Server Error"),
         ({}, {"checksum": "sha1:0123"}, ValueError, "SHA1 hash .* expected sha1:0123"),
-        ({}, {"checksum": "md5:0123"}, ValueError, "MD5 hash .* expected md5:0123"),
         ({}, {"size": 10**6}, ValueError, "should have 1,000,000 bytes. It has 131,77"),
         ({}, {"size": CHUNK}, ValueError, "should have at most 65,536 bytes"),
         # A server that doesn't say how much it sends.
@@ -79,11 +77,6 @@ def test_the_size_of_options_is_bounded(server, cache):
     file = RemoteFile(f"{server.address}/options.json", "options.json")
     with pytest.raises(ValueError, match="at most 1,048,576 bytes. It has 1,048,577"):
         download_file(file, cache / "model")
-
-
-def test_a_server_that_can_not_be_reached_is_said(cache):
-    with pytest.raises(ConnectionError, match="downloaded: .* refused"):
-        download_file(RemoteFile("http://127.0.0.1:1/x", "x.hdf5"), cache / "model")
 
 
 def test_offline_a_file_is_read_from_the_cache_or_wanted_by_hand(

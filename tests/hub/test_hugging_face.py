@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -11,15 +10,13 @@ import huggingface_hub
 import pytest
 from huggingface_hub import CommitOperationDelete, ModelCard, constants
 
-from elmo_keras import find_model, pipeline, push_to_hub
+from elmo_keras import find_model, push_to_hub
 from elmo_keras.config import MAX_OPTIONS
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.pipelines.pipeline import find_head
-from tests.support.commands import command
 from tests.support.heads import make_head
 from tests.support.paths import ROOT
 
-main = command("models")
 TOKEN = "hf_secret"
 FIRST, SECOND = "a" * 40, "b" * 40  # commits
 
@@ -48,11 +45,8 @@ class Api:
 
     def __init__(self, server):
         self.server, self.trees, self.private = server, {}, set()
-        self.error = None
 
     def create_repo(self, repository, *, private, exist_ok):
-        if self.error is not None:
-            raise self.error
         if repository not in self.trees and private:
             self.private.add(repository)
         self.trees.setdefault(repository, {})
@@ -129,10 +123,6 @@ def test_files_of_other_names_and_archives_are_named(hub, files):
     assert [path.read_bytes() for path in found] == [options, weights]
     path, none = local_files("hf://owner/name/b.zip")
     assert path.read_bytes() == b"b" and none is None
-    with pytest.raises(ValueError, match="should be hf://OWNER/NAME/FILE"):
-        local_files("hf://owner/name", "hf://owner/name/en/x_weights.hdf5")
-    with pytest.raises(ValueError, match="Repo id must .* '../..'"):
-        local_files("hf://../..")
 
 
 def test_a_mirror_is_asked_in_place_of_the_hub_and_offline_the_cache(
@@ -149,34 +139,12 @@ def test_a_mirror_is_asked_in_place_of_the_hub_and_offline_the_cache(
 
 
 OPTIONS = "/owner/name/resolve/main/options.json"
-UNKNOWN = {OPTIONS: {"X-Error-Code": "RepoNotFound"}}
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda hub: hub.files.clear() or hub.headers.update(UNKNOWN), ""),
-        (lambda hub: hub.headers.clear(), ".*(X-Repo-Commit|locate)"),  # it is no hub
-        (lambda hub: hub.statuses.update({OPTIONS: 403}), ".*locate"),
-    ],
-)
-def test_a_hub_that_refuses_is_said_with_the_address(spoil, message, hub, files):
-    spoil(hub)
+def test_a_hub_that_refuses_is_said_with_the_address(hub):
+    hub.statuses[OPTIONS] = 403
     address = "hf://owner/name/options.json"
-    with pytest.raises(ConnectionError, match=f"{address} could not be.*{message}"):
-        local_files("hf://owner/name")
-
-
-def test_the_command_fetches_from_the_hub_and_says_who_removes_and_what_is_missing(
-    hub, files, capsys, monkeypatch
-):
-    assert main(["fetch", "hf://owner/name"]) == 0
-    folder = Path(capsys.readouterr().out.split(" is in ")[1].strip())
-    assert (folder / "weights.hdf5").read_bytes() == files["weights.hdf5"]
-    assert main(["remove", "hf://owner/name"]) == 2
-    assert "`hf cache` manages that of Hugging Face" in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ImportError, match=r"pip install 'elmo-keras\[hub\]'"):
+    with pytest.raises(ConnectionError, match=f"{address} could not be"):
         local_files("hf://owner/name")
 
 
@@ -212,22 +180,14 @@ def test_a_model_is_pushed_and_comes_back_byte_for_byte(
     assert push_to_hub("my_model", "me/my_model") != names["address"]
     assert contents(local_files(names["address"])[0]) == first
     assert contents(local_files("hf://me/my_model")[0]) == second
-    api.error = RuntimeError("Error while uploading")
-    api.error.__cause__ = OSError("the disk")
-    with pytest.raises(ConnectionError, match="me/my_model could .*uploading the disk"):
-        push_to_hub("my_model", "me/my_model")
 
 
 def test_what_can_not_be_pushed_is_said_before_anything_is_sent(
-    api, model_directory, tmp_path, monkeypatch
+    api, model_directory, monkeypatch
 ):
     monkeypatch.delenv("HF_TOKEN")
     with pytest.raises(ValueError, match="needs a token: set HF_TOKEN"):
         push_to_hub(model_directory, "me/my_model")
-    with pytest.raises(ValueError, match="should be OWNER/NAME. Received: lm"):
-        push_to_hub(model_directory, "lm")
-    with pytest.raises(ValueError, match="a folder with options.json and weights.hdf5"):
-        push_to_hub(tmp_path, "me/my_model")
     monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
     with pytest.raises(ConnectionError, match="ELMO_KERAS_OFFLINE forbids it"):
         push_to_hub(model_directory, "me/my_model")
@@ -250,5 +210,3 @@ def test_a_head_is_pushed_and_found_by_its_address(api, model_directory, tmp_pat
     }
     (head / "model_card.md").unlink()
     assert contents(find_head(address)) == contents(head)
-    with pytest.raises(ConnectionError, match="hf://me/none/head.json could not"):
-        pipeline("hf://me/none")

@@ -23,10 +23,8 @@ from tests.hub.conftest import STORE
 @pytest.mark.parametrize(
     ("model", "weights"),
     [
-        ("small", None),
         ("SMALL", None),
         ("https://host/a", None),
-        ("https://host/a/options.json", None),
         ("https://host/a/options.json", "https://host/a/weights.hdf5"),
     ],
 )
@@ -94,7 +92,6 @@ def test_a_path_comes_before_a_name(tmp_path, monkeypatch, small):
     ("name", "message"),
     [
         ("orignal", "Did you mean original"),
-        ("qqqq", "neither a path nor the name .* `elmo-keras models` lists"),
         ("no/model.zip", "There is no no/model.zip. It is neither a path nor"),
         ("pt_brwac", "pt_brwac can't be downloaded: only the address of its options"),
     ],
@@ -105,21 +102,10 @@ def test_a_string_that_names_nothing_is_explained(name, message, mirror):
     assert mirror.requests == []
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        find_model,
-        lambda path: find_model(path, weights=path),
-        load_keras_model,
-        read_lite,
-    ],
-)
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/null"), os.mkfifo])
-def test_pipes_and_devices_are_refused(read, make, tmp_path):
-    make(tmp_path / "m")
-    with pytest.raises(
-        ValueError, match="m should be a file or a folder. It is a pipe"
-    ):
+@pytest.mark.parametrize("read", [find_model, load_keras_model, read_lite])
+def test_pipes_and_devices_are_refused(read, tmp_path):
+    os.mkfifo(tmp_path / "m")
+    with pytest.raises(ValueError, match="should be a file or a folder. It is a pipe"):
         read(tmp_path / "m")
 
 

@@ -80,22 +80,6 @@ def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):
     assert find_model("5.5B").vocabulary.words[-2:] == ("a", "model")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["fetch", "smal"], "Did you mean small?"),
-        (["fetch", "ratsgo_ko"], "Google Drive gives it only to a browser"),
-        (["remove", "../x"], "../x is not in the cache"),
-        (["path", "small"], "small is not in the cache"),
-    ],
-)
-def test_wrong_names_are_explained(arguments, message, run, capsys):
-    status, _, error = run(*arguments)
-    assert status == WRONG_INPUT and message in error and error.count("\n") == 1
-    assert main(["fetch"]) == WRONG_INPUT
-    assert "fetch needs the NAME of a model" in capsys.readouterr().err
-
-
 def test_the_cache_is_in_keras_folder_unless_it_is_set(run, monkeypatch):
     monkeypatch.setenv("ELMO_KERAS_CACHE", "~/models")
     assert run("path")[1] == f"{Path.home() / 'models'}\n"

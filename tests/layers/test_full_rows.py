@@ -16,7 +16,7 @@ PATTERNS = {
     "all": np.ones((ROWS, TIME), bool),
     "some": np.random.default_rng(1).random((ROWS, TIME)) < 0.3,
 }
-CLIPS = [(None, None), (0.3, 0.1)]  # that are reached
+CASES = [(None, None, PROJECTION), (0.3, 0.1, PROJECTION), (0.3, 0.1, None)]
 
 
 def layer_of(cell_clip, proj_clip, dtype="float32", projection_dim=PROJECTION):
@@ -54,32 +54,25 @@ def one_by_one(lstm, x, state, from_zero):
     return tf.concat(outputs, axis=1), state
 
 
-@pytest.mark.parametrize("clips", CLIPS)
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_outputs_state_and_gradients_are_those_of_single_tokens(rows, pattern, clips):
-    lstm, (x, *state) = layer_of(*clips), rows
+def test_outputs_state_and_gradients_are_those_of_single_tokens(pattern, case):
+    cell_clip, proj_clip, projection = case
+    lstm = layer_of(cell_clip, proj_clip, projection_dim=projection)
+    rows = random_rows([SHAPES[0], (ROWS, lstm.output_dim), SHAPES[2]])
+    x, *state = rows
     watched = [*rows, *(w.value for w in lstm.trainable_weights)]
     actual, expected = (
         with_gradients(partial(read, lstm, x, state, PATTERNS[pattern]), watched)
         for read in (at_once, one_by_one)
     )
     assert_all_close(actual, expected, atol=3e-6)
-    if clips[0] is not None:
-        outputs, _, cells, *gradients = actual
-        assert len(gradients) == 3 + 4
-        assert 0 < np.mean(np.abs(cells) == clips[0]) < 1
-        assert 0 < np.mean(np.abs(outputs) == np.float32(clips[1])) < 1
-
-
-def test_without_a_projection_outputs_are_not_clipped():
-    lstm = layer_of(0.3, 0.1, projection_dim=None)
-    x, *state = rows = random_rows([*SHAPES[:1], *2 * SHAPES[2:]])
-    watched = [*rows, *(w.value for w in lstm.trainable_weights)]
-    runs = [(read, PATTERNS["some"]) for read in (at_once, one_by_one)]
-    runs = [partial(read, lstm, x, state, pattern) for read, pattern in runs]
-    actual, expected = (with_gradients(run, watched) for run in runs)
-    assert_all_close(actual, expected, atol=3e-6)
-    assert len(actual) == 3 + 3 + 3 and np.abs(actual[0]).max() > 0.1
+    outputs, _, cells, *gradients = actual
+    assert len(gradients) == 3 + (4 if projection else 3)
+    if cell_clip is not None:  # clips are reached, that of outputs with a projection
+        assert 0 < np.mean(np.abs(cells) == cell_clip) < 1
+        clipped = np.mean(np.abs(outputs) == np.float32(proj_clip))
+        assert 0 < clipped < 1 if projection else np.abs(outputs).max() > proj_clip
 
 
 def test_half_precision_is_close_and_keeps_the_cell_state_in_float32(rows):

@@ -26,7 +26,7 @@ def case():
     return inputs, tf.constant([0, SIZE - 1, 4])
 
 
-@pytest.mark.parametrize("words", [1, 2, 3, 6, 7, 8])
+@pytest.mark.parametrize("words", [0, 2, 7])
 @pytest.mark.parametrize("wrapped", [lambda f: f, tf.function])
 def test_pieces_of_any_size_give_the_whole(softmax, case, monkeypatch, words, wrapped):
     monkeypatch.setattr(word_softmax, "LOGITS_AT_ONCE", words * TOKENS)
@@ -34,32 +34,6 @@ def test_pieces_of_any_size_give_the_whole(softmax, case, monkeypatch, words, wr
     assert actual.dtype == tf.float32
     # Sums of 7 exponentials in another order.
     np.testing.assert_allclose(actual, -losses_of_all_logits(softmax, *case), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "pieces"),
-    [
-        (0, [1] * 7),
-        (TOKENS - 1, [1] * 7),
-        (2 * TOKENS, [2, 2, 2, 1]),
-        (7 * TOKENS - 1, [6, 1]),
-        (7 * TOKENS, [7]),
-    ],
-)
-def test_no_more_logits_than_allowed_are_held(
-    softmax, case, monkeypatch, numbers, pieces
-):
-    monkeypatch.setattr(word_softmax, "LOGITS_AT_ONCE", numbers)
-    seen, original = [], tf.reduce_logsumexp
-
-    def logsumexp(x, axis):
-        if axis == 1:  # over words; the other joins the pieces
-            seen.append(x.shape[1])
-        return original(x, axis=axis)
-
-    monkeypatch.setattr(tf, "reduce_logsumexp", logsumexp)
-    softmax.log_probabilities_of(*case)
-    assert seen == pieces
 
 
 def test_very_unlikely_words_have_finite_probabilities(softmax, case, monkeypatch):

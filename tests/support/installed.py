@@ -1,12 +1,11 @@
 """What an installed package can do, seen from a process of its own.
 
-    PYTHONPATH=SITE python -P installed.py CHECKOUT < COMMANDS.json
+    PYTHONPATH=SITE python -P installed.py < COMMANDS.json
 
 Parses each command line with the program's own parser, without running it. Then the
 package is used; nothing of it may come from the checkout.
 """
 
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -14,19 +13,11 @@ from pathlib import Path
 from elmo_keras.util import console
 
 
-def main(checkout, commands):
-    for program, *arguments in commands:
-        if program == "elmo-keras":
-            console.make_app().parse_args(arguments)
+def main(commands):
+    for _, *arguments in commands:
+        console.make_app().parse_args(arguments)
     use()
     assert not {"export", "train", "tests"} & set(sys.modules)
-    sys.path.append(checkout)
-    from tests.benchmarks import runner
-
-    for program, *arguments in commands:
-        if program != "elmo-keras":  # python -m MODULE
-            benchmark = importlib.import_module(arguments[1]).main
-            runner.make_app(benchmark).parse_args(arguments[2:])
 
 
 def use():
@@ -47,4 +38,4 @@ def use():
 if __name__ == "__main__":
     # The checkout may be installed as well, as an editable one.
     sys.path[1:] = [path for path in sys.path[1:] if not Path(path, "export").exists()]
-    main(sys.argv[1], json.load(sys.stdin))
+    main(json.load(sys.stdin))

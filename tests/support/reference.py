@@ -100,6 +100,11 @@ def bilm_layers(tokens, weights, config):
         character_ids(t, config.max_characters_per_token, config.cut_at) for t in tokens
     ]
     x = np.array([token_vector(row, weights, config) for row in ids])
+    return layers_of_vectors(x, weights, config)
+
+
+def layers_of_vectors(x, weights, config):
+    """h_0 … h_L from the vectors of the tokens and boundaries of one sentence."""
     ahead, _ = direction_layers(x, weights, config, direction=0)
     back, _ = direction_layers(x[::-1], weights, config, direction=1)
     pairs = [(x, x)] + [(a, b[::-1]) for a, b in zip(ahead, back)]

@@ -18,7 +18,6 @@ from tests.support import reference
 CONFIG = ElmoConfig.preset("test")
 UNICODE = st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))
 LONG = st.text("aé한😀\u0301", max_size=12).map(str.encode)
-SPECIAL = ("<S>", "</S>")
 ODD = st.sampled_from([b"<S>", b"</S>", b"<s>", b"", b"\0", b"\xff" * 9])
 TOKENS = st.lists(st.one_of(UNICODE, LONG, ODD, st.binary(max_size=12)), max_size=6)
 LENGTHS = st.sampled_from([3, 4, 9, 50])
@@ -40,16 +39,6 @@ def test_ids_of_any_bytes_are_those_of_the_plain_mapper(tokens, length, cut_at):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.text(max_size=20).filter(lambda t: t not in SPECIAL), max_size=5))
-def test_cutting_at_a_character_leaves_valid_text(tokens):
-    ids = ids_of(tokens, 9, cut_at="character")
-    for token, row in zip(tokens, ids.numpy() - 1):
-        kept = bytes(row[1 : list(row).index(259)].tolist()).decode()
-        assert token.startswith(kept)
-        assert len(kept) == len(token) or len((kept + token[len(kept)]).encode()) > 7
-
-
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=12), max_size=5))
 def test_nfc_equals_that_of_unicodedata(tokens):
     ids = ids_of(tokens, 50, unicode_normalization="NFC")
@@ -58,20 +47,15 @@ def test_nfc_equals_that_of_unicodedata(tokens):
     np.testing.assert_array_equal(ids, np.reshape(expected, (-1, 50)))
 
 
-SHAPES = [(0,), (0, 3), (2, 0), (0, 0), (2, 3), (2, 1, 3)]
-
-
-@pytest.mark.parametrize("shape", [*SHAPES, ()])
-def test_any_shape_of_tokens(shape):
-    ids = tf.function(lambda x: characters_of_words(x, CONFIG))(tf.fill(shape, "ab"))
-    expected = np.broadcast_to(reference.character_ids("ab", 9), (*shape, 9))
-    np.testing.assert_array_equal(ids, expected)
+SHAPES = [(0,), (2, 0), (2, 1, 3)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_empty_strings_after_a_sentence_have_the_ids_of_padding(shape):
-    found = tf.function(lambda x: character_ids(x, CONFIG))(tf.fill(shape, ""))
-    np.testing.assert_array_equal(found, np.zeros((*shape, 9)))
+    graph = tf.function(lambda x: character_ids(x, CONFIG))
+    np.testing.assert_array_equal(graph(tf.fill(shape, "")), np.zeros((*shape, 9)))
+    ab = np.broadcast_to(reference.character_ids("ab", 9), (*shape, 9))
+    np.testing.assert_array_equal(graph(tf.fill(shape, "ab")), ab)
     row = ["", "a", "", "b", "", ""]
     expected = np.array([reference.character_ids(t, 9) for t in row])
     expected[4:] = 0

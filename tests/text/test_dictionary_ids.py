@@ -67,18 +67,6 @@ def test_words_with_the_same_fingerprint_are_told_apart(monkeypatch):
     np.testing.assert_array_equal(ids, [*range(1, 52), 1, 1, 1])
 
 
-def test_tokens_are_mapped_in_graphs_which_share_the_dictionary():
-    config, _ = with_words(1000)
-    graph = tf.function(lambda x: characters_of_words(x, config)).get_concrete_function(
-        tf.TensorSpec((None, None), tf.string)
-    )
-    tokens = tf.constant([["a", "한국어"], ["", "<bos>"], ["word999", "🙂"]])
-    assert graph(tokens).shape == (3, 2, config.ids_per_token)
-    np.testing.assert_array_equal(graph(tokens), characters_of_words(tokens, config))
-    assert graph.graph.as_graph_def().ByteSize() < 20_000
-    assert sum(len(x.shape) == 1 for x in graph.captured_inputs) == 4
-
-
 def test_an_id_without_a_key_is_never_used():
     lines = ["", *CHARACTERS[1:], "", ""]
     dictionary = TokenDictionary("\n".join(lines), "\n<oov>\n\n")

@@ -15,22 +15,15 @@ COLUMN, ROWS = ["a bc", "d"], [["a", "bc"], ["d", ""]]
     "sentences",
     [
         COLUMN,
-        ("a bc", ["d"]),
         [b"a bc", (b"d",)],
         iter(COLUMN),
-        {"a bc": 1, "d": 2}.keys(),
-        np.array(COLUMN),
         np.array([b"a bc", b"d"]),
-        np.array(COLUMN, object),
         np.array(ROWS),
         [np.array(["a", "bc"]), np.array(["d"])],
         pd.Series(COLUMN, index=[7, 3]),
-        pd.Series([["a", "bc"], ["d"]]),
-        pa.array(COLUMN),
         pa.chunked_array([["a bc"], ["d"]]),
         pa.array([["a", "bc"], ["d"]]),
         list(pa.array(COLUMN)),
-        tf.constant(COLUMN),
         tf.constant(ROWS),
         tf.ragged.constant([["a", "bc"], ["d"]]),
         [tf.constant("a bc"), tf.constant(["d"])],
@@ -41,9 +34,7 @@ def test_strings_of_all_kinds_are_the_same_sentences(sentences):
     assert list(tokens_of_sentences(sentences)) == TWO
 
 
-@pytest.mark.parametrize(
-    "sentence", ["a b", b"a b", np.array("a b"), tf.constant("a b")]
-)
+@pytest.mark.parametrize("sentence", ["a b", np.array("a b"), tf.constant("a b")])
 def test_one_string_is_one_sentence(sentence):
     assert list(tokens_of_sentences(sentence)) == [[b"a", b"b"]]
 
@@ -52,22 +43,13 @@ def test_one_string_is_one_sentence(sentence):
     ("sentences", "error", "message"),
     [
         (None, TypeError, "Sentences should be a str, or a list .* Received: None"),
-        (3, TypeError, "Received: 3 of type int"),
-        ({"a": 1}, TypeError, "of type dict"),
         ({"a"}, TypeError, "of type set"),
         (pd.DataFrame({"text": COLUMN}), TypeError, "of type DataFrame"),
-        (pa.table({"text": COLUMN}), TypeError, "of type Table"),
         (np.zeros(2), TypeError, "of type ndarray"),
-        (tf.zeros(2), TypeError, "of type EagerTensor"),
-        (["a", None], TypeError, r"Sentence 1 should be .* Received: None"),
         (pd.Series(["a", float("nan")]), TypeError, "Sentence 1 .* nan of type float"),
-        ([{"a": 1}], TypeError, "Sentence 0 should be .* of type dict"),
         ([["a", 3]], TypeError, "Sentence 0 should be"),
-        ([[["a"]]], TypeError, "Sentence 0 should be"),
-        (["a", b"\xff"], ValueError, "Sentence 1 should be UTF-8"),
         (["a", [b"\xff"]], ValueError, "Sentence 1 should be UTF-8"),
         (["\ud800"], ValueError, "Sentence 0 should be UTF-8"),
-        ([["a", "", "b"]], ValueError, "of sentence 0 should not be empty. Token 1"),
         (np.array([["a", "", "b"]]), ValueError, "should not be empty. Token 1"),
     ],
     ids=repr,

@@ -9,7 +9,6 @@ import tensorflow as tf
 from elmo_keras.tasks.answer_text import as_utf8, offset_tokens
 from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.tokenizers import split_spaces, split_words
-from elmo_keras.text.tokens import tokenize
 
 
 @pytest.mark.parametrize(
@@ -30,23 +29,11 @@ def test_raw_text_becomes_split_words(text, tokens):
 
 
 # What rules of `split_words` look at, and neighbours of each kind.
-PIECES = [*"aAntTsSmdrevlK'’.,!?~-_%·/ 012é한क", "\u0301", "\u200d", "\u017f", "\u212a"]
-PIECES += [
-    "\u200b",
-    "\u2060",
-    "\u0130",
-    "\u0131",
-    "\u093f",
-    "\u00ad",
-    "👩",
-    "🏽",
-    "\t",
-    "\u3000",
-    "²",
+PIECES = [
+    *"aAntTsSmdrevlK'’.,!?~-_%·/ 012é한क👩🏽²\t\u3000\u0301\u200d\u017f\u212a",
     "n't",
 ]
-
-
+PIECES += [*"\u200b\u2060\u0130\u0131\u093f\u00ad"]
 TEXTS = [
     "In 1990, Ann's café (été) cost $3.50 — _why_?",
     "서울에서 만났다. 제2차 세계 대전은",
@@ -74,28 +61,12 @@ def test_a_graph_splits_as_python_does():
             assert [len(content[:n].decode()) for n in bytes_before] == offsets
 
 
-@pytest.mark.parametrize(
-    "name", ["ko_nsmc/ratings_test.txt", "en_goemotions/dev.tsv", "en_snli/dev.txt"]
-)
-def test_a_graph_splits_real_texts_as_python_does(data, name):
-    texts = data(name).read_text(encoding="utf-8").split("\n")[:10_000]
-    found = tokenize(tf.constant(texts), "words").to_list()
-    assert [[t.decode() for t in row] for row in found] == [*map(split_words, texts)]
-
-
 def test_split_text_is_split_at_ascii_white_space_only():
     text = " 2\xa01/2 \t東京\u3000都\u2028x\x85\x1cy\r\n"
     assert split_spaces(text) == ["2\xa01/2", "東京\u3000都\u2028x\x85\x1cy"]
     # Text of the language model is split as bytes.
     assert split_spaces(text) == [t.decode() for t in text.encode().split()]
     assert split_spaces(" \n") == []
-
-
-def test_korean_reviews_are_split_like_the_text_of_their_language_model(data):
-    lines = data("ko_nsmc/lm_valid.txt").read_text(encoding="utf-8").splitlines()
-    same = [split_words(line) == line.split() for line in lines]
-    # Differences are rare, such as `i'll` and addresses.
-    assert sum(same) > 0.995 * len(lines) > 1000
 
 
 SCRIPTS = {
@@ -155,10 +126,3 @@ def test_bytes_that_are_no_text_are_spaces():
     texts = as_utf8(tf.constant([b"a\xfeb \xff c", b"\xff"]))
     assert placed_words(texts).words.to_list() == [[b"a", b"b", b"c"], []]
     assert texts[0] == b"a b   c"
-
-
-@pytest.mark.slow
-def test_a_text_of_a_megabyte_is_split():
-    text = "서울에서 (Ann's) " * 40_000 + " " * 500_000
-    found = placed_words(tf.constant([text]))
-    assert found.words.row_lengths().numpy().tolist() == [5 * 40_000]

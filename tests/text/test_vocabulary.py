@@ -55,8 +55,6 @@ def test_a_file_round_trip_keeps_every_word(tmp_path):
     ("content", "message"),
     [
         (b"a\nb\n", "hold <S>, </S>, <UNK>. Missing: <S>, </S>, <UNK>. Received 2"),
-        (b"", "Missing: <S>, </S>, <UNK>. Received 1 words, first: ''"),
-        (b"</S>\nthe\n<S>\n", "Missing: <UNK>. Received 3 words, first: '</S>', 'the'"),
         (b"<S>\n</S>\n<UNK>\na b\n", "Received: 'a b' in line 4"),
         (b"<S>\n</S>\n<UNK>\n\xff\n", "UTF-8. Line 4: byte 0xff"),
     ],

@@ -79,15 +79,6 @@ def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps
         np.testing.assert_array_equal(part, whole[..., 1::2, :])
 
 
-@pytest.mark.parametrize("n_rows", N_ROWS)
-def test_rows_have_about_the_same_length(n_rows):
-    plan = Plan.in_random_order(CORPUS, n_rows, seed=0, epoch=0)
-    longest = max(map(len, SENTENCES)) + 1
-    assert plan.rows[0] == 0 and plan.rows[-1] == CORPUS.n_predictions
-    assert np.abs(np.diff(plan.rows) - CORPUS.n_predictions / n_rows).max() <= longest
-    assert (np.diff(plan.rows) == 0).sum() >= n_rows - len(SENTENCES)
-
-
 def test_the_order_is_a_function_of_seed_and_epoch():
     corpus = Corpus.from_sentences([[str(i)] for i in range(30)])
 

@@ -1,7 +1,6 @@
 """The frame of commands: help, errors in one line, exit statuses, stopping."""
 
 import errno
-import gc
 import io
 import os
 import re
@@ -12,7 +11,6 @@ import sys
 import cyclopts
 import pytest
 
-from elmo_keras import pipeline
 from elmo_keras.util import arguments, console
 from elmo_keras.util.command import CommandFailed, prepare_streams, stopping
 from elmo_keras.util.command import run as run_work
@@ -135,7 +133,6 @@ def test_a_value_in_the_range_is_read_and_another_refused(type_, text, value, re
         ("3", "", ""),
         ("0", "", "I0000 log\n"),
         ("3", "raise ImportError('broken')", "I0000 log\np: broken\n"),
-        ("3", "raise KeyboardInterrupt", "p: Interrupted.\n"),
     ],
 )
 def test_a_command_shows_what_tensorflow_logs_if_its_import_fails_or_on_request(
@@ -152,28 +149,12 @@ def test_a_command_shows_what_tensorflow_logs_if_its_import_fails_or_on_request(
     assert run("-c", code, PYTHONPATH=path, TF_CPP_MIN_LOG_LEVEL=level)[2] == error
 
 
-def test_a_pipeline_leaves_the_collector_as_it_was():
-    gc.disable()
-    try:
-        pipeline("en-coref")
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
-
-
 CONSOLE = "from elmo_keras.util.console import main; exit(main())"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["train.py", "--output", "no-folder", "--dry-run"],
-        ["-c", CONSOLE, *"tag --train no --output no".split()],
-    ],
-    ids=["file", "console"],
-)
-def test_another_backend_of_keras_is_refused(command):
-    status, _, error = run(*command, KERAS_BACKEND="jax")
+def test_another_backend_of_keras_is_refused():
+    command = "tag --train no --output no".split()
+    status, _, error = run("-c", CONSOLE, *command, KERAS_BACKEND="jax")
     assert status and error.endswith("set KERAS_BACKEND=tensorflow.\n")
     assert "Traceback" not in error
     assert "jax" not in error.replace("Found the backend 'jax'", "")

@@ -11,7 +11,6 @@ MISSING = r"No such file or directory: 'no.txt'$"
 NO_MODEL = "There is no none. It is neither a path nor the name of a published model"
 WRONG = {
     "models fetch smal": "Did you mean small?",
-    "models remove": "remove needs the NAME of a model",
     "train --output out --batch-size 0": 'Invalid value "0" for --batch-size',
     "train no.txt --output out --text x": "Unknown option: --text",
     "embed no.txt out.npy --model en": MISSING,
@@ -19,21 +18,15 @@ WRONG = {
     "embed text.txt text.txt --model en": "The output should end in .hdf5",
     "embed text.txt out.npy": "Give --model, or --options and --weights",
     "embed text.txt out.npy --model en --layers 7": "--layers should be one of",
-    "embed text.txt out.npy --model en --layers all --mix 1,2,3": (
-        "--mix and --gamma are the weights and the factor of `layers='mix'`"
-    ),
     "annotate no.txt --with en-pos": MISSING,
     "annotate text.txt out.xyz --with en-pos": "The output should end in .conllu",
     "annotate text.txt --with none": "There is no pipeline none",
     "ask no.txt who": MISSING,
-    "ask text.txt": "QUESTIONS requires an argument",
     "export none out": NO_MODEL,
     "export en text.txt/out": "should be a folder for text.txt/out",
     "serve no.txt": MISSING,
     "client no.txt out.npy": MISSING,
-    "client text.txt text.txt": "The output should end in .hdf5",
     "tag --train no.txt --output out": MISSING,
-    "tag --train text.txt": "--output requires an argument",
     "classify --train no.txt --output out": MISSING,
     "entail --train no.txt --output out": MISSING,
     "answer --train no.txt --output out": MISSING,
