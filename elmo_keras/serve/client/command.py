@@ -5,7 +5,6 @@ from pathlib import Path
 import grpc
 
 from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
-from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.arguments import Seconds
 from elmo_keras.util.command import CommandFailed, import_tensorflow
@@ -55,16 +54,15 @@ def client(
     if not sentences:
         raise ValueError(f"{input_file} holds no sentence.")
     try:
-        with Progress(total=len(sentences), unit=" sentences") as progress:
-            vectors = embed_text(
-                sentences,
-                server=server,
-                model=model,
-                output=output or ("default" if is_npy(output_file) else "elmo"),
-                timeout=timeout,
-                progress=progress.update,
-            )
-            write_embeddings(output_file, sentences, vectors)
+        vectors = embed_text(
+            sentences,
+            server=server,
+            model=model,
+            output=output or ("default" if is_npy(output_file) else "elmo"),
+            timeout=timeout,
+            progress=True,
+        )
+        write_embeddings(output_file, sentences, vectors)
     except grpc.RpcError as error:
         status = f"{error.code().name}: {error.details()}"
         if error.code() is grpc.StatusCode.UNAVAILABLE:

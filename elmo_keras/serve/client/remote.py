@@ -4,7 +4,7 @@ import functools
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from elmo_keras.embed.outputs import is_npy
 from elmo_keras.embed.writers.hdf5 import write_hdf5
 from elmo_keras.embed.writers.npy import write_npy
 from elmo_keras.files import replacing
+from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import (
     length_batches,
     padded_arrays,
@@ -52,7 +53,7 @@ def embed_text(
     tokenizer: str | Tokenizer = "spaces",
     timeout: float = 60.0,
     credentials: grpc.ChannelCredentials | None = None,
-    progress: Callable[[int], object] = lambda n: None,
+    progress: bool = False,
 ) -> Iterator[np.ndarray]:
     """The vectors of each sentence, in the order of the sentences.
 
@@ -67,7 +68,7 @@ def embed_text(
         timeout: seconds to wait for an answer.
         credentials: of TLS, see `grpc.ssl_channel_credentials`; None for a server
             without it.
-        progress: called with the number of sentences after each answer.
+        progress: whether to show progress on standard error.
 
     Yields:
         float arrays: `(tokens, 2 · projection)` for `elmo`, `(layers, tokens,
@@ -87,7 +88,9 @@ def embed_text(
         channel = grpc.insecure_channel(server, UNLIMITED)
     else:
         channel = grpc.secure_channel(server, credentials, UNLIMITED)
-    with channel, ThreadPoolExecutor(REQUESTS_IN_FLIGHT) as pool:
+    total = len(sentences) if isinstance(sentences, Sized) else None
+    bar = Progress(total=total, unit=" sentences", disable=not progress)
+    with channel, bar, ThreadPoolExecutor(REQUESTS_IN_FLIGHT) as pool:
         predict = PredictionServiceStub(channel).Predict
 
         def embed_batch(batch):
@@ -98,7 +101,7 @@ def embed_text(
 
         def embed_batches(batches):
             for vectors in pool.map(embed_batch, batches):
-                progress(len(vectors))
+                bar.update(len(vectors))
                 yield vectors
 
         yield from stream_batches(

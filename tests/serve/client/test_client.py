@@ -48,14 +48,17 @@ def text(tmp_path):
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 8, 2048])
-def test_vectors_have_the_order_of_the_sentences(address, monkeypatch, batch_tokens):
+def test_vectors_have_the_order_of_the_sentences(
+    address, monkeypatch, capsys, batch_tokens
+):
     monkeypatch.setattr(remote, "BATCH_TOKENS", batch_tokens)
-    done = []
-    found = embed_text(SENTENCES, address, progress=done.append)
-    for sentence, array in zip(SENTENCES, found, strict=True):
+    monkeypatch.setattr("elmo_keras.progress.BETWEEN_LINES", 0)
+    arrays = embed_text(SENTENCES, address, progress=True)
+    for sentence, array in zip(SENTENCES, arrays, strict=True):
         assert array.shape == (len(sentence), 3)
         np.testing.assert_array_equal(array, stand_in.vectors(sentence))
-    assert sum(done) == len(SENTENCES)
+    n = f"{len(SENTENCES)}.00"
+    assert f"{n}/{n}" in capsys.readouterr().err
 
 
 def test_any_output_can_be_requested(address):
