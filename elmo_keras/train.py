@@ -12,7 +12,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.text.corpus import Corpus, TextStatistics
+from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.util.command import (
     INTERRUPTED,
@@ -97,8 +97,14 @@ def run_training(
     from elmo_keras.training import cost, distribution, report
     from elmo_keras.training.callbacks import Stopped
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
-    from elmo_keras.training.output import check_output, has_model, reserve
-    from elmo_keras.training.run import make_callbacks, make_model, make_streams
+    from elmo_keras.training.run import (
+        check_output,
+        has_model,
+        make_callbacks,
+        make_model,
+        make_streams,
+        reserve,
+    )
 
     strategy = distribution.make_strategy(settings.replicas)
     worker = distribution.worker(strategy)
@@ -112,12 +118,10 @@ def run_training(
         streams = make_streams(inputs, settings, strategy)
         n_steps = limits.total_steps(streams.n_steps(0))
         n_replicas = strategy.num_replicas_in_sync
-        estimate = cost.estimate(
-            streams, settings, n_replicas=n_replicas, n_steps=n_steps
-        )
+        estimate = cost.estimate(streams, settings, n_replicas=n_replicas)
         say(report.describe_inputs(inputs, streams))
         if dry_run:
-            say(estimate)
+            say(f"{estimate}\nSteps: {n_steps:,}")
         cost.check_fits(estimate, distribution.n_local_replicas(strategy), output)
         if dry_run:
             return 0
@@ -189,25 +193,22 @@ def print_perplexity(output: Path, data: TextData) -> int:
     return 0
 
 
-def uses_to_show(inputs: "Inputs", word: str) -> list:
-    uses = [*uses_of(word, inputs.train), *uses_of(word, inputs.valid)]
+def uses_to_show(inputs: "Inputs", word: str) -> list[tuple[list[str], int]]:
+    """Sentences with a word, each with its position, at most `MAX_USES` of a text."""
+    uses = []
+    for corpus in (inputs.train, inputs.valid):
+        word_id = corpus.words.index(word) if word in corpus.words else -1
+        for index in np.flatnonzero(corpus.tokens == word_id)[:MAX_USES]:
+            i = int(np.searchsorted(corpus.ends, index, side="right"))
+            start = corpus.ends[i - 1] if i else 0
+            tokens = [corpus.words[t] for t in corpus.sentence(i)]
+            uses.append((tokens, int(index - start)))
     if len(uses) <= NEIGHBORS:
         raise ValueError(
             f"--neighbors {word}: the text has {len(uses)} uses of it, and "
             f"{NEIGHBORS + 1} are needed."
         )
     return uses
-
-
-def uses_of(word: str, corpus: Corpus) -> Iterator[tuple[list[str], int]]:
-    """The sentences with a word, the first `MAX_USES`, each with its position."""
-    if word not in corpus.words:
-        return
-    indices = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:MAX_USES]
-    for index in indices:
-        i = int(np.searchsorted(corpus.ends, index, side="right"))
-        start = corpus.ends[i - 1] if i else 0
-        yield [corpus.words[t] for t in corpus.sentence(i)], int(index - start)
 
 
 def print_similar_uses(model: Path, uses: list[tuple[list[str], int]]) -> None:

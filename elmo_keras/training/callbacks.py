@@ -104,12 +104,22 @@ class Validation(TrainingCallback):
             )
 
 
-class StopAt(TrainingCallback):
-    """Ends training at a limit."""
+class Stopped(Exception):
+    """Training was stopped after a step, which has a checkpoint."""
 
-    def __init__(self, limits: Limits):
+
+class StopAt(TrainingCallback):
+    """Ends training at a limit, or when `stop` is true after a step.
+
+    A stop saves a checkpoint and raises `Stopped`: what comes after the last step is not
+    waited for.
+    """
+
+    def __init__(
+        self, limits: Limits, checkpoints: Checkpoints, stop: Callable[[], bool]
+    ):
         super().__init__()
-        self.limits = limits
+        self.limits, self.checkpoints, self.stop = limits, checkpoints, stop
 
     def on_train_begin(self, logs=None):
         run = self.run
@@ -122,28 +132,14 @@ class StopAt(TrainingCallback):
             self.run.model.stop_training = True
 
     def on_train_batch_end(self, batch, logs=None):
-        if self.limits.reached(self.run.progress):
-            self.run.model.stop_training = True
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.on_train_batch_end(0)
-
-
-class Stopped(Exception):
-    """Training was stopped after a step, which has a checkpoint."""
-
-
-class StopWhen(TrainingCallback):
-    """Saves a checkpoint and raises `Stopped` after a step at which `stop` is true."""
-
-    def __init__(self, stop: Callable[[], bool], checkpoints: Checkpoints):
-        super().__init__()
-        self.stop, self.checkpoints = stop, checkpoints
-
-    def on_train_batch_end(self, batch, logs=None):
+        self.on_epoch_end(0)
         if not self.run.model.stop_training and self._agree():
             self.checkpoints.save()
             raise Stopped
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.limits.reached(self.run.progress):
+            self.run.model.stop_training = True
 
     def _agree(self):
         """Whether to stop: if one worker is to stop, all stop at the same step."""
@@ -163,36 +159,32 @@ class Logs(TrainingCallback):
         self.folder = folder
 
     def on_train_begin(self, logs=None):
-        progress = self.run.progress
         self.writer = tf.summary.create_noop_writer()
         if worker(self.run.strategy) == 0:
             self.writer = tf.summary.create_file_writer(str(self.folder))
-        self.rows, self.evaluations = len(progress.losses), len(progress.held_out)
+        self.n_evaluations = len(self.run.progress.held_out)  # which are written
+
+    def on_epoch_begin(self, epoch, logs=None):
+        for result in self.run.progress.evaluations()[self.n_evaluations :]:
+            self.n_evaluations += 1
+            for name, perplexity in result._asdict().items():
+                self._write(f"held-out perplexity, state {name}", perplexity.mean)
 
     def on_train_batch_end(self, batch, logs=None):
         run, progress = self.run, self.run.progress
-        for steps, tokens, loss in progress.losses[self.rows :]:
-            if steps == ROW_STEPS:  # the last may have fewer
-                self.rows += 1
-                self._write(run.loss_name, loss / tokens, self.rows * steps)
-                rate = progress.tokens / max(progress.seconds, 1e-9)
-                self._write("tokens/s", rate, self.rows * steps)
-        for result in progress.evaluations()[self.evaluations :]:
-            self.evaluations += 1
-            for name, perplexity in result._asdict().items():
-                name = f"held-out perplexity, state {name}"
-                self._write(name, perplexity.mean, progress.step)
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self.on_train_batch_end(0)
+        if progress.step % ROW_STEPS == 0:
+            run.read()
+            self._write(run.loss_name, progress.mean_loss(-1))
+            self._write("tokens/s", progress.tokens / max(progress.seconds, 1e-9))
+        self.on_epoch_begin(0)
 
     def on_epoch_end(self, epoch, logs=None):
-        self.on_train_batch_end(0)
+        self.on_epoch_begin(epoch)
         self.writer.flush()
 
-    def _write(self, name, value, step):
+    def _write(self, name, value):
         # Like `tf.summary.scalar`, which needs TensorBoard to be installed.
         metadata = tf.compat.v1.SummaryMetadata()
         metadata.plugin_data.plugin_name = "scalars"
-        with self.writer.as_default(step=step):
+        with self.writer.as_default(step=self.run.progress.step):
             tf.summary.write(name, tf.constant(value, "float32"), metadata=metadata)

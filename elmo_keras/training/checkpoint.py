@@ -154,12 +154,9 @@ class Checkpoints(TrainingCallback):
                 f"step {step} for this worker, but not for all workers."
             )
 
-    def on_epoch_begin(self, epoch, logs=None):
-        if self.run.progress.step:
-            self.on_train_end()
-
     def on_train_batch_begin(self, batch, logs=None):
-        if not self.run.progress.step % self.every:
+        progress = self.run.progress
+        if progress.epoch_step == 0 or progress.step % self.every == 0:
             self.on_train_end()
 
     def on_train_end(self, logs=None):
@@ -196,7 +193,7 @@ class Checkpoints(TrainingCallback):
         run = self.run
         for name, variable in run.variables().items():
             variable.assign(arrays[name])
-        zeros = self.run.model.bilm.lstm.zero_state(run.streams.n_rows)
+        zeros = run.model.bilm.lstm.zero_state(run.streams.n_rows)
         rows = [
             tf.cast(arrays[f"state/{i}"], zero.dtype)
             for i, zero in enumerate(tf.nest.flatten(zeros))

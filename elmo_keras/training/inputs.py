@@ -33,17 +33,9 @@ class Inputs:
     pretrained: ModelFiles | None  # the model that training starts from
     config: ElmoConfig
     vocabulary: Vocabulary  # of the softmax
+    new_softmax: bool  # over words that the model to start from can't predict
     train: Corpus
     valid: Corpus
-
-    @property
-    def new_softmax(self) -> bool:
-        """Whether the model to start from has no softmax over the vocabulary."""
-        files = self.pretrained
-        if files is None:
-            return False
-        known = files.vocabulary if files.has_softmax else None
-        return known is None or known.digest != self.vocabulary.digest
 
     @functools.cached_property
     def statistics(self) -> list[TextStatistics]:
@@ -55,13 +47,17 @@ class Inputs:
 
 def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs:
     """Reads everything that a run starts from; `cache` keeps the text as word ids."""
-    pretrained = known = None
+    pretrained = kept = known = None
     if settings.model is not None:
         pretrained = _pretrained(settings, data)
-        of_tokens = pretrained.config.is_of_tokens  # its vocabulary can't be another
-        if of_tokens or (pretrained.has_softmax and not settings.new_softmax):
-            known = pretrained.vocabulary
-    config = pretrained.config if pretrained else _new_config(settings)
+        config = pretrained.config
+        if pretrained.has_softmax and not settings.new_softmax:
+            kept = pretrained.vocabulary
+        # The vocabulary of a model of tokens can't be another.
+        known = pretrained.vocabulary if config.is_of_tokens else kept
+    else:
+        config = ElmoConfig.preset(settings.preset or "tiny")
+        config = dataclasses.replace(config, **settings.character_options)
     # Python's reference is split into words, too.
     tokenizer = data.tokenizer if data.train and not data.raw_text else "words"
     if tokenizer:
@@ -83,7 +79,7 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         dictionary = TokenDictionary.from_vocabulary(vocabulary.words)
         if pretrained and dictionary != config.dictionary:
             raise ValueError(
-                "A model of tokens keeps its vocabulary. Leave out `vocabulary`."
+                "`vocabulary` can't be another for a model of tokens. Leave it out."
             )
         config = dataclasses.replace(
             config,
@@ -93,7 +89,9 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
             dictionary=dictionary,
             word_embedding_dim=config.projection_dim,
         )
-    return Inputs(pretrained, config, vocabulary, train, valid)
+    same_words = kept is not None and kept.digest == vocabulary.digest
+    new_softmax = pretrained is not None and not same_words
+    return Inputs(pretrained, config, vocabulary, new_softmax, train, valid)
 
 
 def _pretrained(settings, data):
@@ -103,15 +101,10 @@ def _pretrained(settings, data):
         files = dataclasses.replace(files, vocabulary_path=data.vocabulary)
     if files.vocabulary_path is None and files.is_checkpoint:
         raise ValueError(
-            f"{settings.model} has a softmax, whose words are needed. Give the file that "
-            "it was trained with as `vocabulary`."
+            "`vocabulary` should name the file of words that the softmax of "
+            f"{settings.model} was trained with."
         )
     return files
-
-
-def _new_config(settings):
-    preset = ElmoConfig.preset(settings.preset or "tiny")
-    return dataclasses.replace(preset, **settings.character_options)
 
 
 def _sentences(data, patterns, config) -> Iterator[list[str]]:
@@ -124,7 +117,7 @@ def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
     """The held-out text, which must have a sentence."""
     valid = Corpus.from_sentences(_sentences(data, data.valid, config))
     if not len(valid):
-        raise ValueError("The files of `valid` hold no sentence.")
+        raise ValueError("`valid` names files that hold no sentence.")
     return valid
 
 
@@ -132,8 +125,8 @@ def _training_text(data, config, cache):
     files, held_out = text_files(data.train), text_files(data.valid)
     if both := [path for path in files if any(map(path.samefile, held_out))]:
         raise ValueError(
-            f"{both[0]} is in `train` and in `valid`, where a perplexity should be of "
-            "text that is not trained on. Take it out of one of them."
+            f"`train` and `valid` both name {both[0]}, and a perplexity should be of text "
+            "that is not trained on. Take it out of one of them."
         )
     stamps = [file_stamp(path) for path in files]
     train = Corpus.in_files(
@@ -142,7 +135,7 @@ def _training_text(data, config, cache):
         [data.raw_text, config.unicode_normalization, *stamps],
     )
     if not len(train):
-        raise ValueError("The files of `train` hold no sentence.")
+        raise ValueError("`train` names files that hold no sentence.")
     return train
 
 
@@ -174,8 +167,8 @@ def _check_no_words_are_counted(data):
     for name in ("vocabulary_size", "vocabulary_text", "min_count"):
         if getattr(data, name) is not None:
             raise ValueError(
-                "There is a vocabulary already, so words are not counted. Leave out "
-                f"`{name}`."
+                f"`{name}` is for counting words, and there is a vocabulary already. "
+                "Leave it out."
             )
 
 
@@ -192,9 +185,8 @@ def check_vocabulary(inputs: Inputs) -> None:
     unknown = unknown_share(inputs.train, inputs.vocabulary)
     if unknown > MAX_UNKNOWN:
         raise ValueError(
-            f"{unknown:.1%} of the tokens of the training text are not among the "
-            f"{len(inputs.vocabulary):,} words of the vocabulary, so nearly all that "
-            "there is to predict is <UNK>. Give another `vocabulary`, a lower "
-            "`min_count`, a higher `vocabulary_size`, or `new_softmax` for a "
-            "vocabulary of this text."
+            f"`vocabulary` lacks {unknown:.1%} of the tokens of the training text: its "
+            f"{len(inputs.vocabulary):,} words leave little but <UNK> to predict. Give "
+            "another one, a lower `min_count`, a higher `vocabulary_size`, or "
+            "`new_softmax` for a vocabulary of this text."
         )

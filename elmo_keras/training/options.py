@@ -42,7 +42,9 @@ class TextData:
 
     def __post_init__(self):
         if self.raw_text and self.tokenizer == "spaces":
-            raise ValueError("Raw text is split into words. Leave out `tokenizer`.")
+            raise ValueError(
+                "`tokenizer` should be left out: raw text is split into words."
+            )
         size, special = self.vocabulary_size, len(SPECIAL_WORDS)
         if size is not None and size <= special:
             raise ValueError(
@@ -120,20 +122,24 @@ class RunSettings:
         if (self.options is None) != (self.weights is None):
             raise ValueError("`options` and `weights` should be given together.")
         if self.init and self.options:
-            raise ValueError("Give either `init`, or `options` and `weights`.")
+            raise ValueError(
+                "`init` and `options` both name a model to start from. Give one."
+            )
         if self.zero_state is not None and self.published_state:
-            raise ValueError("Give either `zero_state` or `published_state`.")
+            raise ValueError(
+                "`zero_state` and `published_state` exclude each other. Give one."
+            )
         surplus = ["preset"] if self.preset else sorted(self.character_options)
         surplus = ["tokens"] if self.tokens else surplus
         if self.model and surplus:
             raise ValueError(
-                "The model to start from fixes the sizes and the characters. Leave out "
-                f"`{surplus[0]}`."
+                f"`{surplus[0]}` should be left out: the model to start from fixes the "
+                "sizes and the characters."
             )
         unused = {*self.character_options} - {"unicode_normalization"}
         if self.tokens and unused:
             raise ValueError(
-                f"A model of tokens has no characters. Leave out `{min(unused)}`."
+                f"`{min(unused)}` should be left out: a model of tokens has no characters."
             )
         if self.n_rows % self.parts:
             raise ValueError(
@@ -148,11 +154,8 @@ class RunSettings:
 
     @property
     def character_options(self) -> dict[str, Any]:
-        changes = {
-            "max_characters_per_token": self.max_characters_per_token,
-            "cut_at": self.cut_at,
-            "unicode_normalization": self.unicode_normalization,
-        }
+        names = "max_characters_per_token", "cut_at", "unicode_normalization"
+        changes = {name: getattr(self, name) for name in names}
         return {name: value for name, value in changes.items() if value is not None}
 
     @property
@@ -182,16 +185,6 @@ class RunSettings:
         few = self.negatives <= 0.95 * vocabulary_size
         return self.negatives if few and not self.full_softmax else None
 
-    def published(self) -> dict[str, Any]:
-        return {
-            "unroll_steps": self.unroll_steps,
-            "n_negative_samples_batch": self.negatives,
-            "learning_rate": self.rate,
-            "dropout": self.dropout,
-            "all_clip_norm_val": self.clip_norm,
-            "sample_softmax": not self.full_softmax,
-        }
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Limits:
@@ -213,15 +206,11 @@ class Limits:
 
     def reached(self, progress: "Progress") -> dict[str, int]:
         limits = {
-            "epochs": (self.epochs, progress.epoch),
-            "steps": (self.steps, progress.step),
-            "patience": (self.patience, progress.not_better),
+            "epochs": (progress.epoch, self.epochs),
+            "steps": (progress.step, self.steps),
+            "patience": (progress.not_better, self.patience),
         }
-        return {
-            name: limit
-            for name, (limit, value) in limits.items()
-            if limit is not None and value >= limit
-        }
+        return {name: most for name, (n, most) in limits.items() if most and n >= most}
 
     def total_steps(self, steps_an_epoch: int) -> int:
         """The number of steps, unless patience ends training earlier."""

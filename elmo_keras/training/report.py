@@ -16,11 +16,10 @@ from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.options import TextData
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
-from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.markdown_table import markdown_table
 
 PACKAGES = "elmo-keras", "tensorflow", "keras", "numpy"
-SMOOTHED = 40  # points of the curve of mean losses
+SMOOTHED = 40  # parts of the curve, over each of which the mean is taken
 
 
 def describe_inputs(inputs: Inputs, streams: Streams) -> str:
@@ -35,9 +34,7 @@ def describe_inputs(inputs: Inputs, streams: Streams) -> str:
         "softmax",
     ]
     if inputs.new_softmax:
-        lines.append(
-            "Softmax: a new one. The model to start from has none over this vocabulary."
-        )
+        lines.append("Softmax: a new one, with random weights")
     n_predictions, rows = streams.corpus.n_predictions, streams.n_rows
     if rows * streams.unroll_steps > n_predictions:
         lines.append(
@@ -72,17 +69,12 @@ def write_card(
     output: Path,
 ) -> None:
     """Writes the model card and the curves; `metadata` are the options of the run."""
+    card = model_card(run, inputs, data, metadata)
+    (output / CARD).write_text(card, encoding="utf-8")
     try:
-        card = model_card(run, inputs, data, metadata)
-        (output / CARD).write_text(card, encoding="utf-8")
         draw_curves(run.progress, output / CURVES, run.loss_name.replace("_", " "))
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
-    except OSError as error:
-        raise CommandFailed(
-            f"The model in {output} is complete, but {CARD} or {CURVES} was not "
-            f"written: {error.strerror or error}. The same command tries again."
-        ) from error
 
 
 def model_card(run, inputs, data, metadata) -> str:
@@ -99,13 +91,8 @@ def model_card(run, inputs, data, metadata) -> str:
         (f"{int(tokens):,}", *(f"{perplexity:.1f}" for perplexity in perplexities))
         for tokens, *perplexities in progress.held_out
     ]
-    heads = (
-        "tokens read",
-        "forward",
-        "backward",
-        "carried: forward",
-        "carried: backward",
-    )
+    heads = ["tokens read", "forward", "backward"]
+    heads += [f"carried: {direction}" for direction in heads[1:]]
     options = [(name, f"`{json.dumps(value)}`") for name, value in metadata.items()]
     return f"""# ELMo biLM, {run.model.bilm.count_params():,} parameters
 
@@ -154,28 +141,21 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     training, validation = figure.subplots(1, 2)
     training.set(title=f"Training text: {loss_name}", ylabel="nats a token")
     _, tokens, loss = np.array(progress.losses, float).reshape(-1, 3).T
-    rows = np.stack([np.cumsum(tokens), tokens, loss])  # the first one: where each ends
-    pieces = np.array_split(rows, min(SMOOTHED, len(tokens)) or 1, axis=1)
-    means = np.array([p[2].sum() / p[1].sum() for p in pieces if p.size])
-    middles = [p[0].mean() for p in pieces if p.size]
-    training.plot(rows[0], loss / tokens, color="tab:gray", linewidth=0.7, alpha=0.7)
-    training.plot(middles, means, color="black")
-    if means.size:  # the first steps would leave no room for the others
-        training.set_ylim(top=1.05 * means.max())
+    read, window = np.cumsum(tokens), np.ones(len(tokens) // SMOOTHED + 1)
+    training.plot(read, loss / tokens, color="tab:gray", linewidth=0.7, alpha=0.7)
+    if len(tokens):
+        means = np.convolve(loss, window, "valid") / np.convolve(
+            tokens, window, "valid"
+        )
+        training.plot(read[len(window) - 1 :], means, color="black")
     validation.set(title="Held-out text: full softmax", ylabel="perplexity")
-    tokens, *perplexities = np.array(progress.held_out).reshape(-1, 5).T[:3]
+    tokens, *perplexities = np.array(progress.held_out).T[:3]
     for name, values, marker in zip(("forward", "backward"), perplexities, "><"):
         validation.plot(tokens, values, marker=marker, markersize=3, label=name)
-    validation.set_yscale("log")
-    if len(tokens):  # that of a new model is as high as its number of words
-        lowest, highest = np.min(perplexities), np.max(perplexities)
-        validation.set_ylim(top=1.05 * min(highest, 5 * lowest))
-    validation.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
-    validation.yaxis.set_minor_formatter(lambda y, _: f"{y:g}")
     validation.legend(frameon=False)
     for axes in (training, validation):
-        axes.set_xlabel("tokens read in each direction")
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g} M")
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.set(xlabel="tokens read in each direction", yscale="log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)

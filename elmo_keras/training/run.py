@@ -1,23 +1,69 @@
-"""A training run of the command: its batches and its model, from inputs and settings."""
+"""A training run of the command: its directory, batches, model and callbacks."""
 
-from collections.abc import Callable
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import keras
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.files import only_process
+from elmo_keras.formats.model_directory import OPTIONS
+from elmo_keras.formats.model_parts import PARTS, TRAINING, parts_of_model
 from elmo_keras.hub.local_files import absolute
-from elmo_keras.training.callbacks import Logs, StopAt, StopWhen, Validation
-from elmo_keras.training.checkpoint import Checkpoints
+from elmo_keras.text.files import text_files
+from elmo_keras.training.callbacks import Logs, StopAt, Validation
+from elmo_keras.training.checkpoint import Checkpoints, checkpoints
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
-from elmo_keras.training.options import EPOCHS, Limits, RunSettings
-from elmo_keras.training.output import CHECKPOINTS, LOGS
+from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.training.streams import Streams
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
+CHECKPOINTS, LOGS = "training/checkpoints", "training/logs"
 WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
+
+
+def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
+    """Refuses a model directory that can't be written, or would replace an input."""
+    check_folder(output)
+    patterns = [data.train, data.valid, data.vocabulary_text]
+    inputs = [path for names in patterns for path in text_files(names or [])]
+    inputs += [Path(file) for file in (data.vocabulary, settings.weights) if file]
+    if settings.model is not None:
+        inputs += parts_of_model(settings.model)
+    check_apart([output / part for part in PARTS], inputs)
+    if output.exists():
+        for part in set(PARTS) - {TRAINING}:
+            check_file(output / part)
+
+
+@contextlib.contextmanager
+def reserve(output: Path, *, lock: bool) -> Iterator[None]:
+    """Reserves a model directory, keeping other processes out if `lock`.
+
+    A new directory is removed again if it holds neither a model nor a checkpoint.
+    """
+    if has_model(output) and not checkpoints(output / CHECKPOINTS):
+        raise ValueError(f"`output` {output} holds a model already. Give another.")
+    refusal = (
+        f"`output` {output} is in use: another process is training there. Wait until it "
+        "ends, or give another."
+    )
+    folder, existed = output / TRAINING, output.exists()
+    try:
+        with only_process(folder, refusal) if lock else contextlib.nullcontext():
+            yield
+    finally:
+        if not (existed or has_model(output) or checkpoints(output / CHECKPOINTS)):
+            shutil.rmtree(output, ignore_errors=True)
+
+
+def has_model(output: Path) -> bool:
+    return (output / OPTIONS).exists()
 
 
 def make_streams(
@@ -45,8 +91,7 @@ def make_model(
     """Builds the model and its optimizer, whose schedule ends after `n_steps`."""
     keras.utils.set_random_seed(settings.seed)
     files = inputs.pretrained
-    with_softmax = not (settings.new_softmax or inputs.new_softmax)
-    warm_up_steps = 0 if files is None or with_softmax else WARM_UP_STEPS
+    warm_up_steps = WARM_UP_STEPS if inputs.new_softmax else 0
     if files is not None and settings.warm_up is not None:
         warm_up_steps = settings.warm_up
     with strategy.scope():
@@ -72,6 +117,7 @@ def make_model(
     model.compile(optimizer)
     if files is not None:
         # Read first, so that a damaged one leaves all weights as they are.
+        with_softmax = not inputs.new_softmax
         accumulators = files.adagrad_accumulators(bilm) if with_softmax else None
         files.read_into(bilm, with_softmax=with_softmax)
         if accumulators and isinstance(optimizer, RowAdagrad):
@@ -87,10 +133,17 @@ def make_callbacks(
     *,
     n_steps: int,
     stop: Callable[[], bool] = lambda: False,
-) -> tuple[Checkpoints, Validation, StopAt, StopWhen, Logs]:
+) -> tuple[Checkpoints, Validation, StopAt, Logs]:
     """The callbacks of a run; checkpoints of other inputs or settings are refused."""
-    published = settings.published()
-    checkpoints = Checkpoints(
+    published = {
+        "unroll_steps": settings.unroll_steps,
+        "n_negative_samples_batch": settings.negatives,
+        "learning_rate": settings.rate,
+        "dropout": settings.dropout,
+        "all_clip_norm_val": settings.clip_norm,
+        "sample_softmax": not settings.full_softmax,
+    }
+    saved = Checkpoints(
         output / CHECKPOINTS,
         every=limits.checkpoint_every,
         metadata=published
@@ -100,7 +153,7 @@ def make_callbacks(
             "steps of the schedule": settings.schedule_name != "constant" and n_steps,
             "dtype": settings.arithmetic,
             "model to start from": settings.model and absolute(settings.model),
-            "new softmax": settings.new_softmax or inputs.new_softmax,
+            "new softmax": inputs.new_softmax,
         },
     )
     validation = Validation(
@@ -117,10 +170,4 @@ def make_callbacks(
             "n_tokens_vocab": len(inputs.vocabulary),
         },
     )
-    return (
-        checkpoints,
-        validation,
-        StopAt(limits),
-        StopWhen(stop, checkpoints),
-        Logs(output / LOGS),
-    )
+    return saved, validation, StopAt(limits, saved, stop), Logs(output / LOGS)

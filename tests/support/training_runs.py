@@ -16,8 +16,12 @@ from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.inputs import Inputs, read_inputs
 from elmo_keras.training.options import Limits, RunSettings, TextData
-from elmo_keras.training.output import CHECKPOINTS
-from elmo_keras.training.run import make_callbacks, make_model, make_streams
+from elmo_keras.training.run import (
+    CHECKPOINTS,
+    make_callbacks,
+    make_model,
+    make_streams,
+)
 from elmo_keras.util import console
 
 # Sentences of letters as words.
@@ -45,6 +49,19 @@ def die(*_):
 Logs.on_train_batch_begin = die
 sys.exit(main(["train", *sys.argv[2:]]))
 """
+
+
+class Losses(keras.callbacks.Callback):
+    """The loss of each step; training ends after a number of steps."""
+
+    def __init__(self, n_steps: int | None = None):
+        super().__init__()
+        self.n_steps, self.values = n_steps, []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.values += map(float, logs.values())
+        if len(self.values) == self.n_steps:
+            self.model.stop_training = True
 
 
 def write_text(folder: Path) -> list[str]:

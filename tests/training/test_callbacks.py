@@ -11,8 +11,8 @@ from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training import callbacks
 from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.options import Limits
-from elmo_keras.training.output import LOGS
 from elmo_keras.training.progress import Progress
+from elmo_keras.training.run import LOGS
 
 
 @pytest.fixture

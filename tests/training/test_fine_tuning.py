@@ -12,8 +12,7 @@ from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from elmo_keras.formats.published import write_weights
 from elmo_keras.training import report
 from elmo_keras.training.checkpoint import newest_checkpoint
-from elmo_keras.training.output import CHECKPOINTS
-from elmo_keras.training.run import WARM_UP_STEPS
+from elmo_keras.training.run import CHECKPOINTS, WARM_UP_STEPS
 from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
 from tests.support.commands import command
@@ -120,9 +119,15 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda a: a[:2], "Give the file that it was trained with as --vocabulary"),
+        (
+            lambda a: a[:2],
+            "--vocabulary should name the file of words that the softmax",
+        ),
         (lambda a: ["--init", "nowhere"], "There is no nowhere"),
-        (lambda a: [*a, "--vocabulary-size", "5"], "Leave out --vocabulary-size"),
+        (
+            lambda a: [*a, "--vocabulary-size", "5"],
+            "--vocabulary-size is for counting words, and there is a vocabulary",
+        ),
         (lambda a: [*a[:3], "{short}"], "row for each of the 4 words"),
         (lambda a: [*a[:3], "{other}"], "should hold <S>, </S>, <UNK>"),
     ],

@@ -18,21 +18,9 @@ from elmo_keras.training.checkpoint import Checkpoints
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.streams import Streams
 from tests.support.replicas import DEVICES
-from tests.support.training_runs import CORPUS, VOCABULARY
+from tests.support.training_runs import CORPUS, VOCABULARY, Losses
 
 N_STEPS = 50
-
-
-class Losses(keras.callbacks.Callback):
-    """The loss of each step; training ends after `N_STEPS`."""
-
-    def __init__(self):
-        super().__init__()
-        self.values = []
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.values += map(float, logs.values())
-        self.model.stop_training = len(self.values) == N_STEPS
 
 
 def streams_of(config):
@@ -71,7 +59,7 @@ def test_fit_takes_all_steps_in_their_order_and_a_saved_model_goes_on(reused, tm
     expected = losses_step_by_step(reused)
     trained = [np.copy(variable) for variable in reused.variables()]
     set_variables(reused, reused.initial)
-    losses, vocabulary = Losses(), reused.inputs.vocabulary
+    losses, vocabulary = Losses(N_STEPS), reused.inputs.vocabulary
     valid = Validation(reused.inputs.valid, vocabulary)
     history = reused.model.fit(reused.streams, epochs=99, callbacks=[valid, losses])
     assert losses.values == expected

@@ -12,7 +12,7 @@ FILES = ["--train", "t", "--valid", "v"]
 
 def test_the_defaults_are_the_published_options_and_those_of_the_example():
     _, _, settings, limits = parsed(FILES)
-    assert list(settings.published().values()) == [20, 8192, 0.2, 0.1, 10.0, True]
+    assert (settings.rate, settings.optimizer_name) == (0.2, "adagrad")
     assert (settings.n_rows, settings.zero_state_share, limits.epochs) == (128, 0.1, 10)
     *_, settings, limits = parsed(["--batch-size", "5", "--steps", "3"])
     assert settings.n_rows == 5 and settings.rate != 0.2
@@ -25,14 +25,20 @@ def test_the_defaults_are_the_published_options_and_those_of_the_example():
         (["--train", "x"], "--train and --valid should be given together"),
         (["--evaluate"], "--evaluate needs the text of --valid"),
         (["--weights", "w"], "--options and --weights should be given together"),
-        (["--init", "m", "--preset", "tiny"], "Leave out --preset"),
-        (["--init", "m", "--cut-at", "byte"], "Leave out --cut-at"),
-        (["--tokens", "--cut-at", "byte"], "Leave out --cut-at"),
+        (["--init", "m", "--preset", "tiny"], "--preset should be left out: the model"),
+        (["--init", "m", "--cut-at", "byte"], "--cut-at should be left out: the model"),
+        (["--tokens", "--cut-at", "byte"], "--cut-at should be left out: a model of"),
         (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts"),
         (["--epochs", "0"], 'Invalid value "0" for --epochs. Must be >= 1'),
-        (["--zero-state", "1", "--published-state"], "--zero-state or --published-"),
-        (["--init", "m", *"--options o --weights w".split()], "either --init, or"),
-        (["--raw-text", "--tokenizer", "spaces"], "Leave out --tokenizer"),
+        (
+            ["--zero-state", "1", "--published-state"],
+            "--zero-state and --published-state",
+        ),
+        (
+            ["--init", "m", *"--options o --weights w".split()],
+            "--init and --options both",
+        ),
+        (["--raw-text", "--tokenizer", "spaces"], "--tokenizer should be left out"),
     ],
 )
 def test_a_value_out_of_its_range_or_beside_another_is_refused(

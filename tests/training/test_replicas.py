@@ -7,18 +7,16 @@ import socket
 import subprocess
 import sys
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.training.callbacks import StopAt
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.distribution import gather_rows
-from elmo_keras.training.output import CHECKPOINTS
+from elmo_keras.training.run import CHECKPOINTS
 from tests.support.commands import command
 from tests.support.paths import ROOT
-from tests.support.training_runs import DYING_PROGRAM, prepared
+from tests.support.training_runs import DYING_PROGRAM, Losses, prepared
 
 train = command("train")
 
@@ -30,26 +28,14 @@ ARGUMENTS += ["--steps", str(N_STEPS), "--negatives", "20", "--unroll-steps", "3
 TOLERANCE = 1e-6
 
 
-class Losses(keras.callbacks.Callback):
-    def __init__(self):
-        super().__init__()
-        self.values = []
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.values += map(float, logs.values())
-
-
 def trained(folder, *arguments):
     """The losses of all steps; then variables and LSTM states."""
-    prepared_run, losses = (
-        prepared([*arguments, *ARGUMENTS, "--output", folder]),
-        Losses(),
-    )
-    model, limits = prepared_run.model, prepared_run.limits
-    model.fit(prepared_run.streams, epochs=9, callbacks=[losses, StopAt(limits)])
+    run = prepared([*arguments, *ARGUMENTS, "--output", folder])
+    model, losses = run.model, Losses(N_STEPS)
+    model.fit(run.streams, epochs=9, callbacks=[losses])
     state = tf.nest.flatten(gather_rows(model.run.strategy, model.run.state))
     assert len(losses.values) == N_STEPS
-    return losses.values, [v.numpy() for v in prepared_run.variables()], state
+    return losses.values, [v.numpy() for v in run.variables()], state
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from elmo_keras.files import only_process
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import callbacks, checkpoint
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
-from elmo_keras.training.output import CHECKPOINTS
+from elmo_keras.training.run import CHECKPOINTS
 from elmo_keras.training.streams import ZERO_STATE
 from tests.support.commands import command
 from tests.support.paths import ROOT
@@ -152,7 +152,7 @@ def finished(reused, tmp_path_factory):
         (["--vocabulary-size", "30"], "made with vocabulary"),
         (["--preset", "tiny"], "made with model"),
         (["--batch-size", "5"], "with rows of text in all 4; this run has 5"),
-        ([], "Another process is training in"),
+        ([], "is in use: another process is training there"),
     ],
 )
 def test_options_that_differ_and_two_processes_in_a_directory_are_refused(

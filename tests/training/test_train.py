@@ -18,7 +18,7 @@ from elmo_keras import train as program
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import callbacks, cost, loop
 from elmo_keras.training.checkpoint import newest_checkpoint
-from elmo_keras.training.output import CHECKPOINTS
+from elmo_keras.training.run import CHECKPOINTS
 from tests.support.commands import command
 from tests.support.training_runs import SIZES, prepared, write_text
 
@@ -117,8 +117,8 @@ def test_a_model_without_checkpoints_is_not_overwritten(files, tmp_path, capsys)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--train", "{empty}"], "The files of --train hold no sentence"),
-        (["--valid", "{empty}"], "The files of --valid hold no sentence"),
+        (["--train", "{empty}"], "--train names files that hold no sentence"),
+        (["--valid", "{empty}"], "--valid names files that hold no sentence"),
         (["--vocabulary", "{words}"], "words: A vocabulary should hold <S>"),
         (["--vocabulary-size", "2"], "--vocabulary-size should be at least 4"),
         (["--min-count", "1000"], "a lower --min-count"),
@@ -175,17 +175,17 @@ def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
 ):
     assert train([*files, "--dry-run"]) == 0
     shown = capsys.readouterr().out
-    assert "24 sentences" in shown and "Memory of a replica: about" in shown
+    assert "24 sentences" in shown and "Memory of a replica: at least" in shown
     assert "Warning" not in shown
     assert train([*files[:6], *SIZES[:3], "300", "--dry-run"]) == 0
     assert (
         "Warning: a batch of 300 rows of 20 tokens is larger" in capsys.readouterr().out
     )
-    assert "GFLOP" in shown and not (tmp_path / "model").exists()
+    assert "\nSteps: " in shown and not (tmp_path / "model").exists()
     usage = type("", (), {"free": 1000})
     monkeypatch.setattr(cost.shutil, "disk_usage", lambda path: usage)
     assert train([*files, "--dry-run"]) == 2
-    assert "more room" in capsys.readouterr().err
+    assert "with more room" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmo_keras.training.options import RunSettings, TextData
-from elmo_keras.training.output import CHECKPOINTS, check_output, has_model, reserve
+from elmo_keras.training.run import CHECKPOINTS, check_output, has_model, reserve
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_others_are_let_in_without_the_lock_and_an_old_directory_stays(tmp_path)
     with (
         reserve(tmp_path, lock=True),
         reserve(tmp_path, lock=False),
-        pytest.raises(ValueError, match="Another process is training in"),
+        pytest.raises(ValueError, match="another process is training there"),
         reserve(tmp_path, lock=True),
     ):
         pass
