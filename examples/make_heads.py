@@ -194,7 +194,7 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         heads[folder / "predicates"] = Tagging(kind="predicates"), recipe.predicates
     for head, (task, own) in heads.items():
         run = output / "work" / "-".join(head.relative_to(output).parts)
-        options = SETTINGS | {"model": name[:2]} | own | changes
+        options: dict[str, Any] = SETTINGS | {"model": name[:2]} | own | changes
         settings = Settings(output=run, **options)
         scores[head.name] = train(task, settings, progress=True)["dev"]
         file, names = run / "model.keras", recipe.label_names

@@ -1,10 +1,10 @@
-"""Trains the rows of the paper's Tables 1 to 3 and Figures 1 and 2, and prints them.
+"""Trains the rows of the paper's Tables 1 to 3 and Figure 1, and prints them.
 
     python examples/paper.py tag models --models en --paired --train A --dev B --output DIR
     python examples/paper.py entail mixes --model en --seeds 1 2 3 --train A --output DIR
     python examples/paper.py tag places --model en --train A --output DIR
     python examples/paper.py tag shares --model en --picture shares.png --train A --output DIR
-    python examples/paper.py weights DIR … --picture weights.png
+    python examples/paper.py weights DIR …
 
 Tables: `models`, no ELMo and each model (Table 1); `mixes`, no ELMo, the last layer, the
 average and the learned mix with λ = 1 and 0.001 (Table 2); `places`, ELMo at the input, at
@@ -201,7 +201,7 @@ def command(make: type) -> Callable:
         /,
         *,
         settings: Annotated[Settings, FIELDS],
-        task: Annotated[make | None, FIELDS] = None,
+        task: Annotated[make | None, FIELDS] = None,  # pyright: ignore[reportInvalidTypeForm]
         models: Annotated[Sequence[str], SEVERAL] = (),
         seeds: Annotated[Sequence[int], SEVERAL] = (1,),
         shares: Annotated[Sequence[float], SEVERAL] = SHARES,
@@ -223,7 +223,7 @@ def command(make: type) -> Callable:
 
 
 @app.command
-def weights(folders: Sequence[Path], /, *, picture: Path | None = None) -> None:
+def weights(folders: Sequence[Path], /) -> None:
     """Prints the layers' shares in the mixes that runs learned: the paper's Figure 2."""
     mixes: dict[str, list] = {}
     for path in sorted(
@@ -244,23 +244,6 @@ def weights(folders: Sequence[Path], /, *, picture: Path | None = None) -> None:
         columns = zip(*(run["weights"] for run in runs))
         shares = ", ".join(spread(column, 1) for column in columns)
         print_row(row, shares, spread([run["gamma"] for run in runs], 1))
-    if picture:
-        draw_weights(mixes, picture)
-
-
-def draw_weights(mixes: dict[str, list], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    means = [
-        np.mean([run["weights"] for run in runs], axis=0) for runs in mixes.values()
-    ]
-    figure = Figure(figsize=(3 + 0.8 * len(mixes), 4), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(np.array(means).T, cmap="Blues", vmin=0, vmax=1, origin="lower")
-    axes.set_xticks(range(len(mixes)), list(mixes), rotation=45, ha="right")
-    axes.set_ylabel("layer")
-    figure.colorbar(image, label="share of the layer")
-    figure.savefig(path, dpi=150)
 
 
 for make in (Tagging, Classification, Entailment, Answering, Coreference):

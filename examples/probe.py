@@ -11,6 +11,7 @@ memory: 4 bytes · tokens · layers · dimensions.
 
 import argparse
 import collections
+from typing import Any
 
 import keras
 import numpy as np
@@ -68,14 +69,9 @@ def accuracies(train: tuple, dev: tuple, seed: int, arguments) -> np.ndarray:
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(arguments.learning_rate), loss)
     labels = np.repeat(y[:, None], shape[0], axis=1)
-    model.fit(
-        x,
-        labels,
-        batch_size=arguments.batch_size,
-        epochs=arguments.epochs,
-        verbose=0,
-    )
-    predicted = model.predict(x_dev, batch_size=1024, verbose=0).argmax(axis=2)
+    silent: Any = 0
+    model.fit(x, labels, arguments.batch_size, arguments.epochs, silent)
+    predicted = model.predict(x_dev, 1024, silent).argmax(axis=2)
     return (predicted == y_dev[:, None]).mean(axis=0)
 
 

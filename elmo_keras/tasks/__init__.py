@@ -3,23 +3,22 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from elmo_keras.tasks.data import hold_out as hold_out
+from elmo_keras.tasks.data import read_columns as read_columns
+from elmo_keras.tasks.data import read_conllu as read_conllu
+from elmo_keras.tasks.data import read_documents as read_documents
+from elmo_keras.tasks.data import read_lower_case_vectors as read_lower_case_vectors
+from elmo_keras.tasks.data import read_pairs as read_pairs
+from elmo_keras.tasks.data import read_predicates as read_predicates
+from elmo_keras.tasks.data import read_roles as read_roles
+from elmo_keras.tasks.data import read_squad as read_squad
+from elmo_keras.tasks.data import read_texts as read_texts
+from elmo_keras.tasks.data import read_word_vectors as read_word_vectors
+
 if TYPE_CHECKING:
     from elmo_keras.tasks.answering import QuestionAnswering as QuestionAnswering
     from elmo_keras.tasks.classifier import TextClassifier as TextClassifier
     from elmo_keras.tasks.coreference import CoreferenceModel as CoreferenceModel
-    from elmo_keras.tasks.data import hold_out as hold_out
-    from elmo_keras.tasks.data import read_columns as read_columns
-    from elmo_keras.tasks.data import read_conllu as read_conllu
-    from elmo_keras.tasks.data import read_documents as read_documents
-    from elmo_keras.tasks.data import (
-        read_lower_case_vectors as read_lower_case_vectors,
-    )
-    from elmo_keras.tasks.data import read_pairs as read_pairs
-    from elmo_keras.tasks.data import read_predicates as read_predicates
-    from elmo_keras.tasks.data import read_roles as read_roles
-    from elmo_keras.tasks.data import read_squad as read_squad
-    from elmo_keras.tasks.data import read_texts as read_texts
-    from elmo_keras.tasks.data import read_word_vectors as read_word_vectors
     from elmo_keras.tasks.entailment import ESIM as ESIM
     from elmo_keras.tasks.fit import evaluate as evaluate
     from elmo_keras.tasks.fit import read_data as read_data
@@ -35,56 +34,29 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.task import Tagging as Tagging
     from elmo_keras.tasks.token_vectors import TokenVectors as TokenVectors
 
-# Public name → its module. The first use of a model imports them all, and TensorFlow.
-_MODELS = {
-    "CoreferenceModel": "tasks.coreference",
-    "ESIM": "tasks.entailment",
-    "LayerCache": "tasks.layer_cache",
-    "LinearChainCRF": "tasks.tagger",
-    "QuestionAnswering": "tasks.answering",
-    "Tagger": "tasks.tagger",
-    "TextClassifier": "tasks.classifier",
-    "TokenVectors": "tasks.token_vectors",
-    "evaluate": "tasks.fit",
-    "read_data": "tasks.fit",
-    "train": "tasks.fit",
+# Module → its names, which are all imported, with TensorFlow, when one is first used.
+_NAMES = {
+    "answering": "QuestionAnswering",
+    "classifier": "TextClassifier",
+    "coreference": "CoreferenceModel",
+    "entailment": "ESIM",
+    "fit": "evaluate read_data train",
+    "layer_cache": "LayerCache",
+    "tagger": "LinearChainCRF Tagger",
+    "task": "Answering Classification Coreference Entailment Settings Tagging",
+    "token_vectors": "TokenVectors",
 }
-_DATA = {
-    "Answering": "tasks.task",
-    "Classification": "tasks.task",
-    "Coreference": "tasks.task",
-    "Entailment": "tasks.task",
-    "Settings": "tasks.task",
-    "Tagging": "tasks.task",
-    "hold_out": "tasks.data",
-    "read_columns": "tasks.data",
-    "read_conllu": "tasks.data",
-    "read_documents": "tasks.data",
-    "read_lower_case_vectors": "tasks.data",
-    "read_pairs": "tasks.data",
-    "read_predicates": "tasks.data",
-    "read_roles": "tasks.data",
-    "read_squad": "tasks.data",
-    "read_texts": "tasks.data",
-    "read_word_vectors": "tasks.data",
-}
-__all__ = [*_MODELS, *_DATA]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _DATA:
-        return getattr(importlib.import_module(f"elmo_keras.{_DATA[name]}"), name)
-    if name not in _MODELS:
+    if name not in " ".join(_NAMES.values()).split():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import_models()
     return globals()[name]
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
 def import_models() -> None:
     """Imports all models, so that `keras.models.load_model` knows the classes."""
-    for name, module in _MODELS.items():
-        globals()[name] = getattr(importlib.import_module(f"elmo_keras.{module}"), name)
+    for module, names in _NAMES.items():
+        imported = importlib.import_module(f"{__name__}.{module}")
+        globals().update({name: getattr(imported, name) for name in names.split()})

@@ -12,11 +12,8 @@ from elmo_keras.tasks.task_model import TaskModel
 from elmo_keras.tasks.token_vectors import TokenVectors
 
 
-@keras.saving.register_keras_serializable("elmo_keras")
-class TrilinearScores(keras.layers.Layer):
-    """The score of each pair of vectors: `(batch, time, other_time)`.
-
-        a_ij = u · h_i + v · q_j + (w ∘ h_i) · q_j
+class _Attention(keras.layers.Layer):
+    """Scores pairs of vectors: `a_ij = u · h_i + v · q_j + (w ∘ h_i) · q_j`.
 
     Reference: Seo et al. 2017, equation 1.
     """
@@ -26,27 +23,14 @@ class TrilinearScores(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, texts_shape):
-        self.text_weights, self.question_weights, self.product_weights = (
+        self.u, self.v, self.w = (
             self.add_weight(texts_shape[-1:], _small, name=name) for name in "uvw"
         )
 
-    def call(self, texts, questions):
-        alone = tf.expand_dims(tf.linalg.matvec(texts, self.text_weights), 2)
-        other = tf.expand_dims(tf.linalg.matvec(questions, self.question_weights), 1)
-        both = ops.matmul(
-            texts * self.product_weights, ops.transpose(questions, (0, 2, 1))
-        )
-        return alone + other + both
-
-
-class _Attention(keras.layers.Layer):
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        self.scores = TrilinearScores(name="scores")
-
-    def build(self, texts_shape):
-        self.scores.build(texts_shape)
+    def scores(self, texts, others):
+        alone = tf.linalg.matvec(texts, self.u)[:, :, None]
+        other = tf.linalg.matvec(others, self.v)[:, None]
+        return alone + other + tf.matmul(texts * self.w, others, transpose_b=True)
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -57,8 +41,8 @@ class AttentionFlow(_Attention):
         h̃ = Σ_i softmax_i(max_j a_ij) h_i
         y_i = [h_i; c_i; h_i ∘ c_i; h_i ∘ h̃]
 
-    with the scores a of `TrilinearScores`. Sums and maxima ignore padding, where the
-    masks are false. The output is `(batch, time, 4 · dim)`.
+    Sums and maxima ignore padding, where the masks are false. The output is `(batch, time,
+    4 · dim)`.
 
     Reference: Seo et al. 2017, "Bidirectional Attention Flow for Machine
     Comprehension", section 2.

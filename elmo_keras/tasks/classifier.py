@@ -16,10 +16,6 @@ from elmo_keras.tasks.task_model import LabelModel
 from elmo_keras.tasks.token_vectors import TokenVectors
 
 
-def masked_min(x, mask) -> tf.Tensor:
-    return -masked_max(-x, mask)
-
-
 @keras.saving.register_keras_serializable("elmo_keras")
 class SelfAttentivePooling(keras.layers.Layer):
     """A mean of the tokens with learned weights: `Σ_k softmax_k(v · x_k + b) x_k`.
@@ -124,8 +120,6 @@ class TextClassifier(LabelModel):
         self.integrator = FastBidirectional(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
         self.maxout = Maxout(units, name="maxout")
-        activation = "sigmoid" if multi_label else "softmax"
-        self.decision = keras.layers.Dense(len(labels), activation, name="decision")
 
     def build(self, input_shape=None):
         self.encoder.build()
@@ -140,7 +134,7 @@ class TextClassifier(LabelModel):
         x = ops.concatenate([x, x - c, x * c], axis=-1)
         x = self.integrator(x, mask=mask, training=training)
         x = self.drop(x, training=training)
-        pooled = [pool(x, mask) for pool in (masked_max, masked_min, masked_mean)]
+        pooled = masked_max(x, mask), -masked_max(-x, mask), masked_mean(x, mask)
         pooled = ops.concatenate([*pooled, self.attention(x, mask)], axis=-1)
         return self.decision(self.drop(self.maxout(pooled), training=training))
 

@@ -1,9 +1,8 @@
 """An entailment model: the enhanced sequential inference model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import keras
-import tensorflow as tf
 from keras import ops
 
 from elmo_keras.layers.pooling import masked_max, masked_mean
@@ -65,7 +64,6 @@ class ESIM(LabelModel):
         self.inference = keras.layers.Dense(units, "relu", name="inference")
         self.composition = FastBidirectional(units, name="composition")
         self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
-        self.decision = keras.layers.Dense(len(labels), "softmax", name="decision")
 
     def build(self, input_shape=None):
         self.encoder.build()
@@ -75,34 +73,14 @@ class ESIM(LabelModel):
         self.decision.build((None, self.units))
 
     def call(self, inputs, training=False):
-        x, _, mask = self.encode(stack_pairs(inputs), "tokens", training)
-        # Each sentence is compared with the one in the other half of the batch.
-        others = [tf.roll(y, tf.shape(y)[0] // 2, axis=0) for y in (x, mask)]
-        aligned = soft_alignment(x, *others)
-        x = ops.concatenate([x, aligned, x - aligned, x * aligned], axis=-1)
-        x = self.drop(self.inference(x), training=training)
-        x = self.composition(x, mask=mask, training=training)
-        pooled = tf.concat([masked_mean(x, mask), masked_max(x, mask)], axis=-1)
-        pooled = tf.concat(tf.split(pooled, 2), axis=-1)
+        sides = [self.encode(inputs, field, training) for field in self.text_fields]
+        pooled = []
+        for (x, _, mask), (other, _, other_mask) in zip(sides, reversed(sides)):
+            aligned = soft_alignment(x, other, other_mask)
+            x = ops.concatenate([x, aligned, x - aligned, x * aligned], axis=-1)
+            x = self.drop(self.inference(x), training=training)
+            x = self.composition(x, mask=mask, training=training)
+            pooled += [masked_mean(x, mask), masked_max(x, mask)]
+        pooled = ops.concatenate(pooled, axis=-1)
         hidden = self.hidden(self.drop(pooled, training=training))
         return self.decision(self.drop(hidden, training=training))
-
-
-def stack_pairs(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """The premises, followed by the hypotheses, as `tokens` `(2 · batch, time)`."""
-
-    def stack(names, axis):
-        tensors = [inputs[name] for name in names]
-        time = tf.reduce_max([tf.shape(x)[axis] for x in tensors])
-        return tf.concat([pad(x, time, axis) for x in tensors], axis=0)
-
-    def pad(x, size, axis):
-        missing = size - tf.shape(x)[axis]
-        paddings = [[0, missing if i == axis else 0] for i in range(x.shape.rank)]
-        return tf.pad(x, paddings, constant_values="" if x.dtype == tf.string else 0)
-
-    stacked = {"tokens": stack(ESIM.text_fields, axis=1)}
-    layers = [f"{field}_layers" for field in ESIM.text_fields]
-    if layers[0] in inputs:
-        stacked["tokens_layers"] = stack(layers, axis=2)
-    return stacked

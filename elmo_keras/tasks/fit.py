@@ -1,5 +1,6 @@
 """Trains a model of a task on files, scores it and saves it; a finished run is kept."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -13,7 +14,7 @@ from keras.callbacks import LambdaCallback
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.files import check_same_run, replacing, whole_file
+from elmo_keras.files import check_same_run, replacing
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.tasks.batches import Batches, predictions
@@ -64,7 +65,7 @@ def train(
     settings = _checked(settings, task.defaults)
     before = _read_results(settings)
     run = _Run(task, settings, progress)
-    if before is not None:
+    if before:
         source = settings.output / RESULTS
         check_same_run(run.recorded, before["settings"], source, "Name another folder.")
         return before
@@ -91,22 +92,18 @@ def _checked(settings, defaults) -> Settings:
 def _read_results(settings):
     """The results of a finished run, or None; refuses a folder that can't be written."""
     check_folder(settings.output)
-    files = [settings.output / name for name in (RESULTS, MODEL)]
+    path, model = (settings.output / name for name in (RESULTS, MODEL))
     inputs = settings.train, settings.dev, settings.test, settings.word_vectors
     parts = parts_of_model(settings.model) if settings.model else ()
-    check_apart(files, [*filter(None, inputs), *parts])
+    check_apart([path, model], [*filter(None, inputs), *parts])
     if settings.output.exists():
-        for file in files:
-            check_file(file)
-    path, *_ = files
+        check_file(model)
     if not path.exists():
         return None
-    try:
-        results = json.loads(whole_file(path, 2**28))
+    with contextlib.suppress(ValueError, AttributeError):
+        results = json.loads(path.read_text("utf-8"))
         if {"dev", "test", "settings"} <= results.keys():
             return results
-    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError):
-        pass
     raise ValueError(f"{path} should hold the results of a task. Remove it.")
 
 
@@ -115,16 +112,13 @@ def read_data(task: Task, settings: Settings) -> Data:
     dev, test = (
         task.read(path) if path else [] for path in (settings.dev, settings.test)
     )
-    n_examples = len(train)
     if settings.dev is None:
         train, dev = hold_out(train, settings.dev_share)
-    train = train[: settings.limit]
     if not train or not dev:
         raise ValueError(
-            f"{settings.train} holds {n_examples} examples: too few to train on some "
-            "and hold out others."
+            f"{settings.train} has too few examples to train on some and hold out others."
         )
-    return Data(train, dev, test)
+    return Data(train[: settings.limit], dev, test)
 
 
 class _Run:
@@ -248,9 +242,7 @@ class _Run:
             )
             caches[key] = LayerCache(embedder, self.texts, progress=self.progress)
             seconds = time.perf_counter() - start
-            rms = ", ".join(f"{value:.2f}" for value in caches[key].rms)
             self.say(f"  the biLM's layers, computed once: {seconds:.1f} s")
-            self.say(f"  their root mean squares, from layer 0 on: {rms}")
         return caches[key]
 
 
@@ -279,14 +271,11 @@ def _start_vectors(settings, texts) -> WordVectorFile:
     dim = file.vectors.shape[1]
     if settings.word_dim not in (None, dim):
         raise ValueError(
-            f"The vectors of {path} have {dim} dimensions, but `word_dim` is "
-            f"{settings.word_dim}. Leave `word_dim` out."
+            f"`word_dim` is {settings.word_dim}, but the vectors of {path} have {dim} "
+            "dimensions. Leave it out."
         )
     if not file.words:
-        raise ValueError(
-            f"{path} has none of the words of the examples. Give vectors of words in "
-            "the language of the examples."
-        )
+        raise ValueError(f"{path} has none of the words of the examples.")
     return file
 
 

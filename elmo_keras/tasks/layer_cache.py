@@ -34,11 +34,6 @@ class LayerCache:
     Output: of a batch of these sentences, float32 array `(batch, num_layers + 1, time,
     2 · projection_dim)`, 0 at padding, as `Elmo.all_layers` returns it.
 
-    Attributes:
-        rms: the root mean square of each layer, float64 `(num_layers + 1,)`. A mix of
-            layers of different sizes is mostly the largest one; see `ScalarMix`'s
-            `layer_norm`.
-
     >>> from elmo_keras import ElmoConfig
     >>> embedder = Embedder(Elmo(ElmoConfig.preset("test")), layers="all")
     >>> cache = LayerCache(embedder, [["A", "b"], ["c"]])
@@ -64,12 +59,9 @@ class LayerCache:
             if hasattr(os, "posix_fallocate"):  # a full disk is an error, no signal
                 os.posix_fallocate(file.fileno(), 0, 4 * math.prod(shape))
             self._layers = np.memmap(file, np.float32, "w+", shape=shape)
-        squares = np.zeros(n_layers)
         arrays = embedder.stream(distinct, progress=progress)
         for end, layers in zip(ends, arrays):
             self._layers[end - layers.shape[1] : end] = layers.swapaxes(0, 1)
-            squares += np.square(layers).sum(axis=(1, 2))
-        self.rms = np.sqrt(squares / max(1, n_tokens * dim))
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         _, n_layers, dim = self._layers.shape

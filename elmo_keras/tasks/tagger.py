@@ -157,10 +157,6 @@ class Tagger(TaskModel):
         x, _, _ = self.encode(inputs, "tokens", training)
         return self.scores(x)
 
-    def encode(self, inputs, field, training):
-        layers, predicate = inputs.get(f"{field}_layers"), inputs.get("predicate")
-        return self.encoder(inputs[field], layers, predicate, training=training)
-
     def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
         if self.crf is not None:
             total = -tf.reduce_sum(self.crf.log_likelihood(y_pred, y, y >= 0))

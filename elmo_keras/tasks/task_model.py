@@ -85,8 +85,8 @@ class TaskModel(keras.Model):
 
     def encode(self, inputs, field, training):
         """What the encoder gives for a field of inputs."""
-        layers = inputs.get(f"{field}_layers")
-        return self.encoder(inputs[field], layers, training=training)
+        layers, predicate = inputs.get(f"{field}_layers"), inputs.get("predicate")
+        return self.encoder(inputs[field], layers, predicate, training=training)
 
     def predict(self, x, *args, **kwargs) -> Any:
         """The predictions for lists of tokens, in their order; for tensors, as Keras' method.
@@ -189,6 +189,8 @@ class LabelModel(TaskModel):
         self.labels = list(labels)
         self.multi_label = multi_label
         self.threshold = threshold
+        activation = "sigmoid" if multi_label else "softmax"
+        self.decision = keras.layers.Dense(len(labels), activation, name="decision")
 
     def get_config(self):
         return super().get_config() | {"labels": self.labels}

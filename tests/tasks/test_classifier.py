@@ -1,17 +1,14 @@
-"""The text classifier: its layers, losses and decisions; the pairs of the entailment model."""
+"""The text classifier: its layers, losses and decisions."""
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elmo_keras.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.classifier import (
     Maxout,
     SelfAttentivePooling,
     TextClassifier,
-    masked_min,
 )
-from elmo_keras.tasks.entailment import stack_pairs
 from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.reference import softmax
 
@@ -33,7 +30,6 @@ def attentive(x, mask):
     [
         (masked_mean, lambda x: x.mean(axis=0)),
         (masked_max, lambda x: x.max(axis=0)),
-        (masked_min, lambda x: x.min(axis=0)),
         (attentive, lambda x: softmax(x @ [0.5, -2.0]) @ x),
     ],
 )
@@ -68,17 +64,3 @@ def test_losses_and_labels_by_hand(multi_label):
     assert (
         model.threshold == model.get_config()["threshold"] == (0.4 if options else 0.3)
     )
-
-
-def test_the_texts_of_pairs_become_one_batch():
-    inputs = {
-        "premise": tf.constant([["a", "b"]]),
-        "hypothesis": tf.constant([["c", "d", "e"]]),
-        "premise_layers": tf.ones((1, 3, 2, 5)),
-        "hypothesis_layers": tf.ones((1, 3, 3, 5)),
-    }
-    stacked = stack_pairs(inputs)
-    expected = [[b"a", b"b", b""], [b"c", b"d", b"e"]]
-    assert stacked["tokens"].numpy().tolist() == expected
-    sums = tf.reduce_sum(stacked["tokens_layers"], axis=(1, 3)).numpy().tolist()
-    assert sums == [[15, 15, 0], [15, 15, 15]]
