@@ -1,6 +1,5 @@
 """When training ends, what it keeps, what it shows and records."""
 
-import types
 from unittest import mock
 
 import numpy as np
@@ -9,9 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training import callbacks
-from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.options import Limits
-from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import LOGS
 
 
@@ -93,26 +90,14 @@ def test_what_is_shown_and_logged_of_a_run(reused, tmp_path, capsys):
     assert values["held-out perplexity, state zero"] == [0, 5, n, 10, 12]
 
 
-def test_only_steps_count_as_time_of_the_steps(clock):
-    model = mock.MagicMock()
-    run = TrainingRun(model, types.SimpleNamespace(n_negatives=5))
-    run.progress, run.bar, run.n_steps = Progress(), mock.MagicMock(), 100
-    run._unread, run._since = [], 0.0
-    clock(1000 - 0.0)
-    with run.paused("Tracing"):
-        clock(30)
-    for _ in range(4):
-        clock(2.0)
-        run._unread.append((4.0, 1000))
-        run.read(at_least=3)  # or after a second
-    with run.paused("Evaluating"):
+def test_only_steps_count_as_time_of_the_steps(reused, tmp_path, clock, monkeypatch):
+    def evaluate(self):
         clock(1000)
-    clock(0.5)
-    run._unread.append((3.0, 500))
-    run.read(at_least=3)
-    assert run.progress.tokens == 4000
-    run.read()
-    assert run.progress.seconds == pytest.approx(8.5) and run.progress.tokens == 4500
-    run._unread.append((float("nan"), 1))
-    with pytest.raises(FloatingPointError, match="no longer finite"):
-        run.read()
+        return HeldOutPerplexity(Perplexity(2.0, 2.0), Perplexity(2.0, 2.0))
+
+    monkeypatch.setattr(callbacks.Validation, "evaluate", evaluate)
+    assert reused.attempt(tmp_path, before_step=lambda: clock(2))
+    assert reused.model.run.progress.seconds in (
+        24,
+        22,
+    )  # without a step that is traced

@@ -33,25 +33,26 @@ def read(tmp_path):
 
 
 def test_a_text_that_is_trained_on_is_not_held_out(read, tmp_path):
-    (tmp_path / "same").symlink_to(tmp_path / "valid")
-    files = [str(tmp_path / "t*"), str(tmp_path / "same")], [str(tmp_path / "valid")]
     read("a b\n")
+    (tmp_path / "same").symlink_to(tmp_path / "valid")
+    files = [str(tmp_path / name) for name in ("t*", "same", "valid")]
+    data = TextData(train=files[:2], valid=files[2:])
     with pytest.raises(ValueError, match="`train` and `valid` both name .*same, and"):
-        read_inputs(
-            TextData(train=files[0], valid=files[1]), TINIEST, cache=tmp_path / "cache"
-        )
+        read_inputs(data, TINIEST, cache=tmp_path / "cache")
 
 
-def test_raw_text_is_split_and_the_model_splits_a_str_in_the_same_way(read):
-    inputs = read("The cat sat. A dog doesn't, too!\n" * 9, raw_text=True)
-    assert (len(inputs.train), len(inputs.train.tokens)) == (18, 99)
-    assert inputs.config.tokenizer == "words"
-
-
-@pytest.mark.parametrize("tokenizer", [None, "spaces", "words"])
-def test_the_model_splits_a_str_as_its_text_was_split(read, tokenizer):
-    inputs = read("a b .\n" * 9, tokenizer=tokenizer)
-    assert inputs.config.tokenizer == (tokenizer or "spaces")
+@pytest.mark.parametrize(
+    ("data", "tokenizer", "size"),
+    [
+        ({"raw_text": True}, "words", (18, 99)),
+        ({"tokenizer": "words"}, "words", (9, 63)),
+        ({}, "spaces", (9, 63)),
+    ],
+)
+def test_the_model_splits_a_str_as_its_text_was_split(read, data, tokenizer, size):
+    inputs = read("The cat sat. A dog doesn't, too!\n" * 9, **data)
+    assert (len(inputs.train), len(inputs.train.tokens)) == size
+    assert inputs.config.tokenizer == tokenizer
 
 
 def test_words_have_one_spelling_where_characters_are_normalised(read):
@@ -64,18 +65,10 @@ def test_words_have_one_spelling_where_characters_are_normalised(read):
     assert [text.unknown for text in inputs.statistics] == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        (TINIEST, ElmoConfig.preset("test")),
-        (RunSettings(), ElmoConfig.preset("tiny")),
-        (
-            RunSettings(preset="test", cut_at="character"),
-            dataclasses.replace(ElmoConfig.preset("test"), cut_at="character"),
-        ),
-    ],
-)
-def test_sizes_are_those_of_the_preset_with_changes(read, settings, expected):
+def test_sizes_are_those_of_the_preset_with_changes(read):
+    assert read("a b\n", settings=RunSettings()).config == ElmoConfig.preset("tiny")
+    settings = RunSettings(preset="test", cut_at="character")
+    expected = dataclasses.replace(ElmoConfig.preset("test"), cut_at="character")
     assert read("a b\n", settings=settings).config == expected
 
 

@@ -1,5 +1,7 @@
 """The language model in Keras' `fit`."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -28,23 +30,15 @@ def streams_of(config):
     return Streams(CORPUS, VOCABULARY, config, zero_state_share=0.5, **sizes)
 
 
-def copy_of(bilm, weights):
-    copy = BidirectionalLanguageModel.from_config(bilm.get_config())
-    copy.build()
-    copy.set_weights(weights)
-    return copy
-
-
-def set_variables(run, values):
-    for variable, value in zip(run.variables(), values):
+def set_variables(variables, values):
+    for variable, value in zip(variables, values, strict=True):
         variable.assign(value)
 
 
-def losses_step_by_step(reused):
+def losses_step_by_step(run):
     """The losses of the first steps, whose graph is called by hand."""
-    run, losses = reused.model.run, []
-    set_variables(reused, reused.initial)
-    for epoch in range(N_STEPS):
+    losses = []
+    for epoch in itertools.count():
         run.reset_state()
         for parts in run.streams.batches(epoch):
             loss, _, run.state = run.steps[False](parts, run.state)
@@ -56,9 +50,10 @@ def losses_step_by_step(reused):
 @pytest.mark.slow
 def test_fit_takes_all_steps_in_their_order_and_a_saved_model_goes_on(reused, tmp_path):
     reused.attempt(tmp_path / "first", n_steps=1)  # traces the step
-    expected = losses_step_by_step(reused)
+    set_variables(reused.variables(), reused.initial)
+    expected = losses_step_by_step(reused.model.run)
     trained = [np.copy(variable) for variable in reused.variables()]
-    set_variables(reused, reused.initial)
+    set_variables(reused.variables(), reused.initial)
     losses, vocabulary = Losses(N_STEPS), reused.inputs.vocabulary
     valid = Validation(reused.inputs.valid, vocabulary)
     history = reused.model.fit(reused.streams, epochs=99, callbacks=[valid, losses])
@@ -89,8 +84,7 @@ def test_fit_ends_as_early_as_keras_says_and_resumes_from_its_checkpoints(
     initial = [np.copy(variable) for variable in variables]
 
     def trained(epochs, folder, *callbacks):
-        for variable, value in zip(variables, initial):
-            variable.assign(value)
+        set_variables(variables, initial)
         valid = Validation(CORPUS, VOCABULARY)
         callbacks = [Checkpoints(tmp_path / folder, every=2), valid, *callbacks]
         history = model.fit(streams, epochs=epochs, callbacks=callbacks, verbose=0)
@@ -107,16 +101,17 @@ def test_fit_ends_as_early_as_keras_says_and_resumes_from_its_checkpoints(
 
 @pytest.mark.slow
 def test_any_optimizer_trains_on_two_devices_as_on_one(bilm):
-    before = [np.copy(w) for w in bilm.get_weights()]
-    losses = []
-    for strategy in tf.distribute.get_strategy(), MirroredStrategy(DEVICES):
-        streams = streams_of(bilm.config)
+    before, losses = [np.copy(w) for w in bilm.get_weights()], (Losses(), Losses())
+    streams = streams_of(bilm.config)
+    strategies = tf.distribute.get_strategy(), MirroredStrategy(DEVICES)
+    for strategy, callback in zip(strategies, losses):
         with strategy.scope():
-            model = TrainableLanguageModel(copy_of(bilm, before))
+            copy = BidirectionalLanguageModel.from_config(bilm.get_config())
+            model = TrainableLanguageModel(copy)
+            copy.set_weights(before)
             model.compile(keras.optimizers.Adam(0.01))
-        losses.append(Losses())
-        model.fit(streams, epochs=2, callbacks=losses[-1:], verbose=0)
-    one, two = [some.values for some in losses]
+        model.fit(streams, epochs=2, callbacks=[callback], verbose=0)
+    one, two = [callback.values for callback in losses]
     np.testing.assert_allclose(one, two, atol=1e-5)  # sums in another order
     assert one[-1] < one[0]
     model.optimizer.weight_decay = 0.1

@@ -14,20 +14,16 @@ TABLE = RNG.normal(size=(7, 3)).astype("float32")
 GRADIENTS = RNG.normal(size=(4, 3, 3)).astype("float32")  # steps, rows, dim
 
 
-def trained(optimizer, sparse, graph=lambda step: step):
+def trained(optimizer, sparse):
     """The table after a few steps in which some rows have a gradient."""
     variable = keras.Variable(TABLE)
     optimizer.build([variable])
 
-    @graph
-    def step(values, rows):
-        gradient = tf.IndexedSlices(values, rows, tf.constant([7, 3]))
+    for values in GRADIENTS:
+        gradient = tf.IndexedSlices(values, tf.constant(ROWS), tf.constant([7, 3]))
         if not sparse:
             gradient = tf.convert_to_tensor(gradient)
         optimizer.apply([gradient], [variable])
-
-    for values in GRADIENTS:
-        step(tf.constant(values), tf.constant(ROWS))
     return variable.numpy()
 
 
@@ -35,20 +31,11 @@ def trained(optimizer, sparse, graph=lambda step: step):
 def test_adagrad_by_rows_is_adagrad_on_these_rows(epsilon):
     sparse = RowAdagrad(RATE, 1.5, epsilon)
     after = trained(sparse, sparse=True)
-    graph = trained(RowAdagrad(RATE, 1.5, epsilon), sparse=True, graph=tf.function)
-    np.testing.assert_allclose(after, graph, atol=1e-6)
     expected, sums = TABLE[ROWS].astype("float64"), 1.5
     for gradient in GRADIENTS.astype("float64"):
         sums = sums + gradient**2
         expected -= RATE * gradient / (np.sqrt(sums) + epsilon)
     np.testing.assert_allclose(after[ROWS], expected, atol=1e-6)
-    dense = RowAdagrad(RATE, 1.5, epsilon)
-    np.testing.assert_allclose(after, trained(dense, sparse=False), atol=1e-6)
-    if epsilon == 0:  # which Keras adds within the root
-        theirs = keras.optimizers.Adagrad(RATE, 1.5, epsilon)
-        np.testing.assert_allclose(after, trained(theirs, sparse=False), atol=1e-6)
-        sums = [optimizer.variables[-1].numpy() for optimizer in (dense, theirs)]
-        np.testing.assert_allclose(*sums, rtol=1e-6)
     others = np.setdiff1d(range(7), ROWS)
     accumulator = sparse.variables[-1].numpy()
     assert after[others].tobytes() == TABLE[others].tobytes()

@@ -3,7 +3,6 @@
 import pytest
 
 from elmo_keras.training.options import Limits, RunSettings
-from elmo_keras.training.progress import Progress
 from elmo_keras.util import console
 from tests.support.training_runs import parsed
 
@@ -55,19 +54,6 @@ def test_a_value_out_of_its_range_or_beside_another_is_refused(
 def test_the_softmax_is_full_for_small_vocabularies(negatives, full_softmax, expected):
     settings = RunSettings(negatives=negatives, full_softmax=full_softmax)
     assert settings.n_negatives(100) == expected
-
-
-@pytest.mark.parametrize(
-    ("limits", "progress", "reached"),
-    [
-        ({"epochs": 2}, {"epoch": 1, "step": 99}, False),
-        ({"epochs": 2}, {"epoch": 2}, True),
-        ({"steps": 5}, {"epoch": 9, "step": 4}, False),
-        ({"steps": 5}, {"step": 5}, True),
-    ],
-)
-def test_training_ends_at_the_first_limit(limits, progress, reached):
-    assert bool(Limits(**limits).reached(Progress(**progress))) == reached
 
 
 @pytest.mark.parametrize(

@@ -14,33 +14,18 @@ HELD_OUT = [
     [20, 3.0, 11.0, 6.0, 5.0],
     [30, 2.0, 32.0, 7.0, 8.0],
 ]
-# Loss and number of tokens of each step; the last steps of an epoch have few tokens.
-EPOCH = [(5.0, 100), (4.0, 100), (3.0, 100), (1.0, 2)]
 
 
-def recorded(steps):
+def test_the_recent_loss_is_that_of_a_token_in_a_hundred_steps():
+    steps = [(9.0, 7)] * 30 + [(float(i % 7), 1 + i) for i in range(100)]
+    losses, tokens = np.array(steps).T
     progress = Progress()
     for step in steps:
         progress.add_step(*step)
-    return progress
-
-
-def test_a_row_sums_ten_steps_by_their_tokens():
-    progress = recorded(7 * EPOCH)
-    losses, tokens = np.array(7 * EPOCH).T
-    parts = slice(0, 10), slice(10, 20), slice(20, 28)
-    rows = [(len(tokens[p]), tokens[p].sum(), losses[p] @ tokens[p]) for p in parts]
-    np.testing.assert_allclose(progress.losses, rows)
-    assert progress.tokens == tokens.sum()
+    expected = np.average(losses[30:], weights=tokens[30:])
+    assert progress.mean_loss() == pytest.approx(expected)
+    assert progress.tokens == tokens.sum() and len(progress.losses) == 13
     assert np.isnan(Progress().mean_loss())
-
-
-def test_the_recent_loss_is_the_mean_of_a_hundred_steps():
-    assert recorded(EPOCH[:2]).mean_loss() == 4.5
-    steps = [(9.0, 7)] * 30 + [(float(i % 7), 1 + i) for i in range(100)]
-    losses, tokens = np.array(steps[30:]).T
-    expected = np.average(losses, weights=tokens)
-    assert recorded(steps).mean_loss() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("chosen_by", "best"), [("zero", 2), ("carried", 1)])
