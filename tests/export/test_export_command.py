@@ -3,7 +3,6 @@
 import errno
 import json
 import shutil
-import tarfile
 
 import keras
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.version_directory import (
-    write_archive,
     write_serving_files,
 )
 from elmo_keras.export.version_paths import export_metadata, versions
@@ -40,9 +38,9 @@ def test_the_command_writes_one_version_after_the_other(
 ):
     command = [str(model_directory), str(tmp_path), "--no-warmup"]
     assert main([*command, "--mix", "1,0,-1", "--gamma", "2", "--version", "7"]) == 0
-    assert main([*command, "--archive"]) == 0
+    assert main(command) == 0
     assert versions(tmp_path) == [7, 8]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8", "elmo-8.tar.gz"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8"]
     mix = export_metadata(tmp_path / "7")["mix"]
     weights = tf.nn.softmax([1.0, 0.0, -1.0])
     np.testing.assert_allclose(mix["layer_weights"], weights, atol=1e-6)
@@ -128,16 +126,10 @@ def test_an_error_is_one_line_and_status_2(
     assert not list(tmp_path.glob("out/*"))
 
 
-@pytest.mark.parametrize("write", ["serving files", "archive"])
-def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch, write):
+def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch):
     """Also the file of a process that was killed is no obstacle to the next one."""
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "saved_model.pb").write_bytes(b"x" * 100)
-
-    def written():
-        if write == "archive":
-            return [write_archive(tmp_path / "1")]
-        return sorted(write_serving_files(tmp_path).iterdir())
 
     def full(source, target, *_, **__):
         getattr(target, "write_bytes", lambda _: None)(b"half")
@@ -145,12 +137,11 @@ def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch, w
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfile", full)
-        patch.setattr(tarfile, "copyfileobj", full)
         with pytest.raises(OSError, match="No space left"):
-            written()
+            write_serving_files(tmp_path)
     left = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert left == [tmp_path / "1" / "saved_model.pb"]
-    assert all(path.stat().st_size for path in written())
+    assert all(path.stat().st_size for path in write_serving_files(tmp_path).iterdir())
 
 
 def test_the_serving_files_name_the_model_and_keep_changes(tmp_path):

@@ -178,7 +178,11 @@ def test_the_description_names_the_tags_and_the_model_is_as_before(exported_task
             "--as-dict",
             "--as-dict is not for a model",
         ),
-        (CoreferenceModel(token_vectors(), units=2), "--archive", "can't be exported"),
+        (
+            CoreferenceModel(token_vectors(), units=2),
+            "--version=1",
+            "can't be exported",
+        ),
     ],
 )
 def test_what_does_not_fit_a_model_is_refused(model, option, message, tmp_path, capsys):

@@ -6,7 +6,6 @@ import pytest
 
 from elmo_keras.export.version_paths import (
     MAX_VERSION,
-    archive_path,
     check_export,
     new_version,
     versions,
@@ -19,7 +18,7 @@ def folder(tmp_path, monkeypatch):
     """The current folder: a model directory, a file, and a folder of versions."""
     monkeypatch.chdir(tmp_path)
     names = "model/options.json model/weights.hdf5 file versions/3/saved_model.pb"
-    for name in (*names.split(), "versions/elmo-5.tar.gz"):
+    for name in names.split():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(name)
     return tmp_path
@@ -36,10 +35,6 @@ def folder(tmp_path, monkeypatch):
         (
             ["model", "versions", "--version", str(10**18)],
             f"at most 18 digits, as TensorFlow Serving counts in int64. Received: {10**18}",
-        ),
-        (
-            ["model", "versions", "--version", "5", "--archive"],
-            "versions/elmo-5.tar.gz exists, and no archive is overwritten",
         ),
         (["model", "blocked", "--serving-files"], "blocked/serving should be a folder"),
         (["versions", "versions", "--serving-files"], "versions/serving is an input"),
@@ -64,27 +59,26 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
 def test_an_output_beside_or_in_the_model_is_fine(folder, output):
     before = sorted(folder.rglob("*"))
     model = [Path("model/options.json"), Path("model/weights.hdf5")]
-    check_export(Path(output), None, model, archive=True, serving_files=True)
+    check_export(Path(output), None, model, serving_files=True)
     assert sorted(folder.rglob("*")) == before
 
 
-def test_the_next_version_has_the_number_of_no_version_and_no_archive():
+def test_the_next_version_has_the_number_of_no_version():
     assert new_version(Path("nowhere"), None) == Path("nowhere/1")
-    assert new_version(Path("versions"), None) == Path("versions/6")
+    assert new_version(Path("versions"), None) == Path("versions/4")
     assert new_version(Path("versions"), 4) == Path("versions/4")
     Path("versions/7").touch()  # a file takes a number too
     assert new_version(Path("versions"), None) == Path("versions/8")
     for taken in (3, 7):
         with pytest.raises(FileExistsError, match="none is ever overwritten"):
             new_version(Path("versions"), taken)
-    assert archive_path(Path("versions/5")).exists()
 
 
 def test_a_number_above_int64_is_no_version():
     for name in (str(2**63), "9" * 200):
         Path("versions", name).mkdir()
     assert versions("versions") == [3]
-    assert new_version(Path("versions"), None) == Path("versions/6")
+    assert new_version(Path("versions"), None) == Path("versions/4")
     Path("versions", str(MAX_VERSION)).mkdir()
     assert versions("versions") == [3, MAX_VERSION]
     with pytest.raises(ValueError, match="Give a smaller --version"):
