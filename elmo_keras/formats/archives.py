@@ -3,9 +3,7 @@
 import bz2
 import contextlib
 import functools
-import glob
 import gzip
-import hashlib
 import os
 import shutil
 import stat
@@ -38,21 +36,13 @@ def unpack(path: Path) -> Path:
     """
     cache = cache_folder()
     parent = (path.parent if path.is_relative_to(cache) else cache) / UNPACKED
-    stem = f"{path.name}-{_fingerprint(str(path.resolve()))}"
-    folder = parent / f"{stem}-{file_digest(path)[:8]}"
+    folder = parent / f"{path.name}-{file_digest(path)[:16]}"
     if not folder.exists():
         message = f"Waiting for another process, which unpacks {path}."
         with only_writer(parent, message):
             if not folder.exists():
-                earlier = [*parent.glob(f"{glob.escape(stem)}-*")]
                 _unpack(path, folder)
-                for other in earlier:  # of an archive that was replaced since
-                    shutil.rmtree(other, ignore_errors=True)
     return _folder_of_model(folder, path)
-
-
-def _fingerprint(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _unpack(path, folder):

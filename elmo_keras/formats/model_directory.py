@@ -50,7 +50,6 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
 
 PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = OF_SOFTMAX
-_MAX_STATE_FILE = 2**20  # bytes
 
 
 def find_model(
@@ -125,7 +124,7 @@ def _read_folder(folder, prefer_checkpoint):
         if (folder / "saved_model.pb").exists():
             return read_hub_module(folder)
         if checkpoints:
-            return _read_bilm_tf(_latest(folder, checkpoints))
+            return _read_bilm_tf(max(checkpoints, key=_step_and_time).with_suffix(""))
     return _read_model_directory(folder)  # or it names what is missing
 
 
@@ -241,20 +240,6 @@ def _vocabulary(folder):
         return folder / VOCABULARY
     paths = _files(folder, PUBLISHED_VOCABULARY)
     return paths[0] if len(paths) == 1 else None
-
-
-def _latest(folder, indexes):
-    """The checkpoint that the file `checkpoint` names, or that of the highest step."""
-    state = folder / "checkpoint"
-    if state.is_file():
-        with state.open("rb") as file:
-            text = file.read(_MAX_STATE_FILE).decode(errors="replace")
-        match = re.search(r'^model_checkpoint_path: *"(.*)"', text, re.MULTILINE)
-        # It may be a path from before the directory was moved.
-        name = f"{Path(match[1]).name}.index" if match else ""
-        if folder / name in indexes:
-            return (folder / name).with_suffix("")
-    return max(indexes, key=_step_and_time).with_suffix("")
 
 
 def _step_and_time(index):

@@ -53,10 +53,7 @@ class GrpcServer:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         host, port = config.host, config.port
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6
-        try:
-            self.port = self._server.add_insecure_port(address)
-        except RuntimeError as error:
-            raise OSError(f"Can't listen on --port {port} of {host}.") from error
+        self.port = self._server.add_insecure_port(address)
         self._server.start()
 
     def leave(self) -> None:

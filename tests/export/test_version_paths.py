@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from elmo_keras.export.version_paths import (
-    MAX_VERSION,
     check_export,
     new_version,
     versions,
@@ -32,10 +31,6 @@ def folder(tmp_path, monkeypatch):
         (["model", "file/a/b"], "file should be a folder for file/a/b"),
         (["model", "/proc/exports"], "Nothing can be written to the folder /proc"),
         (["model", "versions", "--version", "3"], "none is ever overwritten"),
-        (
-            ["model", "versions", "--version", str(10**18)],
-            f"at most 18 digits, as TensorFlow Serving counts in int64. Received: {10**18}",
-        ),
         (["model", "blocked", "--serving-files"], "blocked/serving should be a folder"),
         (["versions", "versions", "--serving-files"], "versions/serving is an input"),
     ],
@@ -79,7 +74,3 @@ def test_a_number_above_int64_is_no_version():
         Path("versions", name).mkdir()
     assert versions("versions") == [3]
     assert new_version(Path("versions"), None) == Path("versions/4")
-    Path("versions", str(MAX_VERSION)).mkdir()
-    assert versions("versions") == [3, MAX_VERSION]
-    with pytest.raises(ValueError, match="Give a smaller --version"):
-        new_version(Path("versions"), None)
