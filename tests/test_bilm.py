@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
+from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.layers import CharacterCNN, character_cnn
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
@@ -79,18 +79,6 @@ def test_the_published_vectors_are_reproduced_to_the_last_digit(data, capsys):
     assert values > 20_000 and worst < 1e-6
 
 
-def test_state_carried_over_equals_one_long_stream(config):
-    bilm = BidirectionalLanguageModel(config, return_state=True)
-    ids = tf.random.stateless_uniform((2, 6, 9), (1, 2), 1, 262, tf.int32)
-    (_, _, whole), _ = bilm(ids)
-    _, state = bilm(ids[:, :2])
-    (_, _, rest), _ = bilm(ids[:, 2:], initial_state=state)
-    dim = config.projection_dim
-    np.testing.assert_allclose(rest[..., :dim], whole[:, 2:, :dim], atol=1e-6)
-    # The backward LSTM starts the second part with the state of the first.
-    assert np.abs(rest[:, -1, dim:] - whole[:, -1, dim:]).max() > 1e-3
-
-
 def test_cutting_and_pieces_change_nothing(monkeypatch):
     cnn = CharacterCNN(((1, 2), (3, 5)), 4, 3)
     words = ["a", "", "bcde", "fghijklmn", "<S>"]
@@ -101,5 +89,3 @@ def test_cutting_and_pieces_change_nothing(monkeypatch):
     np.testing.assert_allclose(cnn(ids), whole, atol=1e-6)
     for i in range(len(words)):
         np.testing.assert_allclose(cnn(ids[i : i + 1])[0], whole[i], atol=1e-6)
-    monkeypatch.setattr(character_cnn, "_ends", lambda words: words[:, 0] * 0 + 99)
-    np.testing.assert_allclose(cnn(ids), whole, atol=1e-6)

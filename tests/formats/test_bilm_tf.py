@@ -59,7 +59,6 @@ def test_weights_are_those_in_hdf5_and_accumulators_are_in_their_order(
         (lstm.recurrent_kernel, blocked(cell[5:])),
         (cnn.kernels[2], values["lm/CNN/W_cnn_2/Adagrad"][0]),
         (cnn.embeddings, values["lm/char_embed/Adagrad"]),
-        (cnn.highways[0].carry_bias, values["lm/CNN_high_0/b_carry/Adagrad"]),
         (bilm.softmax.kernel, values["lm/softmax/W/Adagrad"]),
     ]:
         np.testing.assert_array_equal(by_path[weight.path], accumulator)

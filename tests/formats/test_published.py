@@ -24,9 +24,13 @@ def test_the_file_has_the_published_names_and_shapes(bilm, directory):
         file.visit(names.append)
         found = {n: file[n].shape for n in names if isinstance(file[n], h5py.Dataset)}
         file["softmax/W"] = np.zeros(3)
-        cnn = bilm.token_representation.highways[0]
-        for part, bias in ("carry", cnn.carry_bias), ("transform", cnn.transform_bias):
-            np.testing.assert_array_equal(file[f"CNN_high_0/b_{part}"], bias)
+        highway = bilm.token_representation.highways[0]
+        for gate in ("carry", "transform"):
+            for letter, part in ("W", "kernel"), ("b", "bias"):
+                weight = getattr(highway, f"{gate}_{part}")
+                np.testing.assert_array_equal(
+                    file[f"CNN_high_0/{letter}_{gate}"], weight
+                )
     load_bilm(directory)  # to which other datasets do no harm
     cell = {"W_0": (10, 28), "B": (28,), "W_P_0": (7, 5)}
     of_checkpoint = tf1_checkpoints.shapes()  # whose names differ for the cells

@@ -64,11 +64,6 @@ def test_an_address_in_another_form_is_refused(name, message):
         published_model(name)
 
 
-def test_a_path_is_no_published_model():
-    for path in "model", "models/en", "a.zip", "../original", "C:/original", "":
-        assert published_model(path) is None
-
-
 def test_folders_of_addresses_are_short_and_distinct():
     long = "https://host/" + 300 * "a"
     names = [folder_name(f"{long}{ending}") for ending in "12"]

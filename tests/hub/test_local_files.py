@@ -84,8 +84,6 @@ def test_a_path_comes_before_a_name(tmp_path, monkeypatch, small):
     assert local_files("pubmed") == (Path("pubmed"), None)
     assert local_files(Path("small")) == (Path("small"), None)
     assert small.requests == []
-    (tmp_path / "own").mkdir()
-    assert absolute("own") == str(tmp_path / "own")
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,6 @@ def test_the_output_is_the_sum_weighted_by_the_layer_weights(layers, weights):
     np.testing.assert_allclose(mix(LISTED), expected, atol=1e-6)
 
 
-def test_a_stack_is_mixed_like_a_list():
-    stack = tf.stack(LISTED, axis=1)
-    np.testing.assert_array_equal(ScalarMix()(stack), ScalarMix()(LISTED))
-
-
 def test_padding_of_zeros_stays_zero_with_layer_norm_also_in_float16():
     padded = [tf.pad(x, [[0, 0], [0, 2], [0, 0]]) for x in LISTED]
     mix = ScalarMix(layer_norm=True)
@@ -69,6 +64,8 @@ def test_the_regularizer_is_of_the_weights_before_the_softmax():
         ({"layers": "all"}, "`layers` should be .* Received: 'all'"),
         ({"layers": 3}, "one of 3 layers. Received: 3"),
         ({"mix": [1.0]}, "should have 3 weights"),
+        ({"mix": [1.0, np.nan, 0.0]}, "should be finite in float32. Received: "),
+        ({"gamma": np.inf}, "should be finite"),
         ({"layers": "average", "mix": WEIGHTS}, "unless `layers`"),
     ],
 )
@@ -86,18 +83,11 @@ def test_values_can_be_assigned():
     assert float(mix.gamma) == 1
     mix.assign(gamma=2.0)
     assert float(mix.gamma) == 2
-    with pytest.raises(ValueError, match=r"3 weights, one for each layer. .*: \[1"):
-        mix.assign(mix=[1.0, 2.0])
-
-
-@pytest.mark.parametrize("wrong", [np.nan, 1e39])
-def test_weights_and_factors_that_are_not_finite_are_refused(wrong):
-    for arguments in ({"mix": [1.0, wrong, 0.0]}, {"gamma": wrong}):
-        with pytest.raises(ValueError, match="should be finite in float32. Received: "):
-            ScalarMix(**arguments)
-    mix = built(mix=WEIGHTS)
-    with pytest.raises(ValueError, match="`mix` should be finite"):
-        mix.assign(mix=[1.0, wrong, 0.0])
-    with pytest.raises(ValueError, match="`gamma` should be finite"):
-        mix.assign(mix=[0.0, 0.0, 0.0], gamma=wrong)
+    for wrong in (
+        {"mix": [1, 2]},
+        {"mix": [1, 1e39, 0]},
+        {"mix": [0] * 3, "gamma": 1e39},
+    ):
+        with pytest.raises(ValueError, match="one for each layer|should be finite"):
+            mix.assign(**wrong)
     np.testing.assert_array_equal(mix.scalars, WEIGHTS)

@@ -33,7 +33,6 @@ def tree(folder):
         ("model/../text", "is an input; it is the same file as text."),
         ("link_of_link", "it is the same file as text."),
         ("model", "The output model is an input."),
-        ("model/new", "The output model/new is in model, which is an input."),
         ("other_model/training/softmax", "is in model, which is an input."),
         (".", "The output . holds the input text."),
     ],
