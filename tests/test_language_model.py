@@ -83,18 +83,11 @@ def test_a_substitute_is_another_word(model):
     assert found == expected[:2]
 
 
-@pytest.mark.parametrize(
-    ("position", "direction", "message"),
-    [
-        (1, "both", "`position` should be from 0 to 0.* Received: 1"),
-        (0, "up", "`direction` should be one of"),
-    ],
-)
-def test_other_positions_and_directions_are_refused(
-    model, position, direction, message
-):
-    with pytest.raises(ValueError, match=message):
-        model.likeliest(["a"], position, direction=direction)
+def test_other_positions_and_directions_are_refused(model):
+    with pytest.raises(ValueError, match="`position` should be from 0 to 0"):
+        model.likeliest(["a"], 1)
+    with pytest.raises(ValueError, match="`direction` should be one of"):
+        model.likeliest(["a"], 0, direction="up")
 
 
 @pytest.mark.usefixtures("read")
@@ -111,7 +104,7 @@ def test_the_command_prints_a_line_for_each_sentence(model, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("read")
-def test_the_command_prints_a_line_for_each_token(tmp_path):
+def test_the_command_writes_a_line_for_each_token(tmp_path):
     text, output = tmp_path / "text.txt", tmp_path / "scores.tsv"
     text.write_text("a b\n\nc\n")
     command = [str(text), "--model", "lm", "--tokens", "--output", str(output)]
@@ -125,8 +118,7 @@ def test_the_command_prints_a_line_for_each_token(tmp_path):
 def test_the_command_prints_substitutes(capsys):
     word = VOCABULARY.words[3]
     assert substitutes([f"{word} x", "--word", word, "--model", "lm"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in lines] and word not in lines
+    assert word not in capsys.readouterr().out.split()
     command = [f"{word} x", "--position", "0", "--direction", "backward", "--top", "1"]
     assert substitutes([*command, "--model", "lm"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1

@@ -122,29 +122,20 @@ def test_texts_are_read(options):
 
 
 def virtual(file):
-    """A virtual dataset."""
     layout = h5py.VirtualLayout((3,), "float32")
     layout[:] = h5py.VirtualSource("other.hdf5", "a", (3,))
     file.create_virtual_dataset("a", layout)
 
 
-@pytest.mark.parametrize("options", [{}, LATEST])
-@pytest.mark.parametrize(
-    "fill",
-    [
-        made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]),
-        virtual,
-        put("a", h5py.ExternalLink("/other", "b")),
-    ],
-)
-def test_nothing_is_read_from_other_places(fill, options):
-    with pytest.raises(ValueError, match="^file should be an HDF5|^`a` is damaged"):
-        reading(content(fill, **options)).datasets["a"][...]
+OTHER_PLACE = "^file should be an HDF5|^`a` is damaged"
 
 
 @pytest.mark.parametrize(
     ("fill", "message"),
     [
+        (made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]), OTHER_PLACE),
+        (virtual, OTHER_PLACE),
+        (put("a", h5py.ExternalLink("/other", "b")), OTHER_PLACE),
         (put("a", h5py.Empty("f4")), "structure in it is damaged, or of a rare kind"),
         (put("a", b"abc"), "hold numbers. Found: "),
         (made("a", (3,), "f4"), "never written"),

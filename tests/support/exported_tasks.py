@@ -78,6 +78,11 @@ def _tagger(crf=True, **options):
     return _built(model, seed=0 if crf else 1)
 
 
+def _classifier(seed, *labels, **options):
+    model = TextClassifier(token_vectors(), labels=[*labels], units=3, **options)
+    return _built(model, seed)
+
+
 def _answered(model):
     pairs = zip(CONTEXTS, QUESTIONS)
     return [
@@ -86,20 +91,15 @@ def _answered(model):
     ]
 
 
-def _tags(model):
+def _predicted(model):
     return model.predict(tokens_of(SENTENCES))
 
 
 REAL = [text for text in SENTENCES if text]  # a predicate needs a token
 TASKS = {
-    "entities": ExportedTask(
-        _tagger,
-        {"sentences": SENTENCES},
-        _tags,
-        "tags",
-    ),
+    "entities": ExportedTask(_tagger, {"sentences": SENTENCES}, _predicted, "tags"),
     "entities with ELMo": ExportedTask(
-        lambda: _tagger(elmo_at="both"), {"sentences": SENTENCES}, _tags, "tags"
+        lambda: _tagger(elmo_at="both"), {"sentences": SENTENCES}, _predicted, "tags"
     ),
     "roles": ExportedTask(
         lambda: _tagger(crf=False, predicate_dim=2),
@@ -110,22 +110,15 @@ TASKS = {
         "tags",
     ),
     "labels": ExportedTask(
-        lambda: _built(
-            TextClassifier(token_vectors(), labels=["gut", "schlecht"], units=3), 1
-        ),
+        lambda: _classifier(1, "gut", "schlecht"),
         {"sentences": SENTENCES},
-        lambda model: model.predict(tokens_of(SENTENCES)),
+        _predicted,
         "label",
     ),
     "several labels": ExportedTask(
-        lambda: _built(
-            TextClassifier(
-                token_vectors(), labels=["a", "b", "c"], multi_label=True, units=3
-            ),
-            3,
-        ),
+        lambda: _classifier(3, "a", "b", "c", multi_label=True),
         {"sentences": SENTENCES},
-        lambda model: model.predict(tokens_of(SENTENCES)),
+        _predicted,
         "predicted_labels",
     ),
     "entailment": ExportedTask(
