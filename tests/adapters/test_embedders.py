@@ -1,6 +1,5 @@
 """Programs of AllenNLP's `ElmoEmbedder` and of simple_elmo's `ElmoModel`."""
 
-import dataclasses
 import json
 
 import h5py
@@ -10,7 +9,6 @@ import pytest
 from elmo_keras import LanguageModel, Vocabulary, load_bilm
 from elmo_keras.adapters.embedders import ElmoEmbedder, ElmoModel
 from elmo_keras.formats.model_directory import save_model
-from tests.benchmarks import runner
 from tests.support.models import assert_all_close, published_weights, random_bilm
 from tests.support.reference import bilm_layers
 
@@ -113,20 +111,3 @@ def test_other_layers_are_refused(embedder, model, tmp_path):
         model.get_elmo_vectors(SENTENCES, layers="last")
     with pytest.raises(ValueError, match=message):
         embedder.embed_file(None, tmp_path / "vectors.hdf5", "last")
-
-
-@pytest.mark.slow  # processes of their own, which import PyTorch and TensorFlow
-@pytest.mark.parametrize(
-    "peer", [("with_allennlp", "embedding"), ("with_simple_elmo", "api")]
-)
-def test_vectors_are_those_of_the_older_library(config, peer, tmp_path, monkeypatch):
-    script, way = peer
-    # AllenNLP knows no other number of characters.
-    config = dataclasses.replace(config, max_characters_per_token=50)
-    save_model(tmp_path, random_bilm(config))
-    missing = f"needs the environment that {runner.__name__} makes for {script}"
-    monkeypatch.setattr(runner.venv, "create", lambda *_, **__: pytest.skip(missing))
-    with runner.worker(script, tmp_path, way) as worker:
-        worker.ask("save", batches=[SENTENCES], path=str(tmp_path / "vectors.npy"))
-    ours = np.concatenate(ElmoEmbedder(tmp_path).embed_batch(SENTENCES), axis=1)
-    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), ours, atol=1e-5)

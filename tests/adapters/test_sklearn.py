@@ -14,33 +14,15 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
 
 from elmo_keras.adapters.sklearn import ElmoVectorizer
 
 TEXTS = ["The bank of the river", "한국어 :-)", "", "One more"]
-CHECKS = [  # those that give an estimator no numbers
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-]
 
 
 @pytest.fixture(scope="module")
 def vectorizer(model_directory):
     return ElmoVectorizer(str(model_directory)).fit()
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_scikit_learns_checks(check):
-    getattr(estimator_checks, check)("ElmoVectorizer", ElmoVectorizer())
 
 
 def test_the_vectors_are_the_embedders(model_directory, vectorizer):

@@ -109,7 +109,7 @@ def test_the_sentence_with_the_same_words_in_another_order_is_found(text, find):
 
 @pytest.mark.parametrize("more", [[], ["--center"]])
 def test_parquet_and_an_index_find_the_same_as_the_vectors_of_a_text(
-    text, vectors, find, more, tmp_path
+    text, vectors, model, find, error_of, more, tmp_path
 ):
     [expected] = find(text, *more, QUERY)
     assert len(expected) == 5  # without the empty line
@@ -124,6 +124,11 @@ def test_parquet_and_an_index_find_the_same_as_the_vectors_of_a_text(
         f"text.txt.mix.npy{centered}.IVF1,SQfp16.faiss",
         f"vectors{centered}.Flat.faiss",
     }
+    shutil.copy(vectors / "b.parquet", vectors / "c.parquet")
+    index = vectors, QUERY, *more, "--index", "Flat"
+    error = error_of(main, [*index, "--model", model])
+    assert "was made with vectors" in error and "--overwrite" in error
+    assert len(find(*index, "--overwrite")[0]) == 7
 
 
 def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path):
@@ -145,7 +150,6 @@ def test_parquet_of_other_vectors_is_refused(vectors, model, error_of):
     mix = {"mix": [1.0, 0.0, 0.0], "gamma": 1.0, "layer_norm": False}
     for name, change in (
         ("model", {"model": "1"}),
-        ("arithmetic", {"arithmetic": "int8 by LiteRT"}),
         ("pooling", {"pooling": "max"}),
         ("layers", {"layers": "top"}),  # not those of the other file
         ("mix", mix),
@@ -156,12 +160,8 @@ def test_parquet_of_other_vectors_is_refused(vectors, model, error_of):
         path = vectors if name == "layers" else file
         assert f"was made with {name}" in error(path), name
     assert "are for a text" in error(vectors, "--layers", "top")
-    pq.write_table(table[:0], file)
-    assert "holds no sentence" in error(file)
     pq.write_table(pa.table({"id": [1]}), file)
     assert "should have the columns" in error(vectors)
-    file.write_text("a")
-    assert "should be a Parquet file" in error(file)
     for path in vectors.glob("[ab].parquet"):
         path.unlink()
     assert "no .parquet files" in error(vectors)
@@ -191,7 +191,6 @@ def test_vectors_are_made_once_and_refused_for_another_text(
     text.write_text("another\n")
     error = error_of(main, [text, "--model", model, "rain"])
     assert "was made with text" in error and "--overwrite" in error
-    assert find(text, "rain", "--overwrite") == [[("1", "another")]]
 
 
 def test_the_old_vectors_answer_until_the_new_ones_are_whole(
@@ -234,14 +233,7 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     [
         ("text", b"good\nb\xff\n", "", "Line 2"),
         ("text", b"", "", "holds no sentence"),
-        ("text", None, "", "No such file"),
         ("text", b"a", "--vectors vectors.txt", "should end in .npy"),
-        (
-            "a.npy",
-            b"a",
-            "--vectors ./a.npy --overwrite",
-            "The output a.npy is an input",
-        ),
         ("a.npy.json", b"a", "--vectors a.npy", "The output a.npy.json is an input"),
         ("text", b"a", "--nprobe 9", "--nprobe is for --index"),
         ("text", b"a", "--index a/b", "text.mix.npy.a_b.faiss should be a file"),
@@ -253,25 +245,21 @@ def test_wrong_input_is_refused_before_the_model_is_read(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(search, "Embedder", None)
     Path("text.mix.npy.a_b.faiss").mkdir()
-    if content is not None:
-        Path(file).write_bytes(content)
+    Path(file).write_bytes(content)
     before = {path: path.is_dir() or path.read_bytes() for path in tmp_path.iterdir()}
     assert reason in error_of(main, [file, "--model", "lm", *options.split(), "a"])
     after = {path: path.is_dir() or path.read_bytes() for path in tmp_path.iterdir()}
     assert after == before
 
 
-def test_wrong_arguments_are_refused(text, model, error_of, capsys):
+def test_wrong_arguments_are_refused(text, model, error_of):
     command = [text, "--model", model]
     assert "at least one token" in error_of(main, [*command, " "])
     error = error_of(main, [*command, "a", "--layers", "7"])
     assert "--layers should be one of" in error
-    assert main([str(text), "--model", model, "--layers", "all"]) == 2
-    assert "for --layers" in capsys.readouterr().err
     (text.parent / "text.txt.top.npy").touch()
     error = error_of(main, [*command, "a", "--layers", "top"])
     assert "top.npy.json, which" in error
-    assert "should describe an index" in error_of(main, [*command, "--index", "PQ7"])
 
 
 class Vectors:
@@ -312,17 +300,16 @@ def test_cosines_are_those_of_the_definition(rows, center):
     assert index.closest(query, 4)[0].tolist() == real[order][:4].tolist()
 
 
-@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize(
-    ("description", "tolerance", "share"),
+    ("description", "tolerance", "share", "center"),
     [
-        ("Flat", 1e-6, 1),
-        ("IVF25,SQfp16", 2e-4, 0.9),
-        ("HNSW8", 1e-6, 0.9),
+        ("Flat", 1e-6, 1, True),
+        ("IVF25,SQfp16", 2e-4, 0.9, False),
+        ("HNSW8", 1e-6, 0.9, True),
     ],
 )
 def test_an_index_finds_the_closest(
-    rows, tmp_path, center, description, tolerance, share
+    rows, tmp_path, description, tolerance, share, center
 ):
     path = tmp_path / "index"
     make_index(Vectors(rows), path, description, center=center)
@@ -352,22 +339,6 @@ def test_vectors_that_are_0_are_never_found(tmp_path, real):
         np.testing.assert_allclose(cosines, [1] * real, atol=1e-6)
 
 
-def test_a_full_disk_keeps_the_index_before(rows, tmp_path, monkeypatch):
-    path = tmp_path / "index"
-    make_index(Vectors(rows), path, "Flat")
-    before = path.read_bytes(), read_metadata(path)
-
-    def fail(_, name):
-        Path(name).write_bytes(b"half")
-        raise RuntimeError("write error")
-
-    monkeypatch.setattr(faiss, "write_index", fail)
-    with pytest.raises(OSError, match="write error"):
-        make_index(Vectors(rows[:99]), path, "Flat", overwrite=True)
-    assert (path.read_bytes(), read_metadata(path)) == before
-    assert len([*tmp_path.iterdir()]) == 2, "nothing is left over"
-
-
 def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
     rows, tmp_path
 ):
@@ -386,36 +357,21 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
             make_index(vectors, path, description, center=center)
     make_index(Vectors(rows[:9], "b"), path, "SQ8", overwrite=True)
     assert len(FaissIndex(path).closest(rows[0], 600)[0]) == 9
-
-
-def test_a_damaged_index_is_refused(rows, tmp_path):
-    path = tmp_path / "index"
-    make_index(Vectors(rows), path, "IVF5,Flat")
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(ValueError, match="is damaged. --overwrite"):
         FaissIndex(path)
     metadata_file(path).unlink()
     with pytest.raises(ValueError, match="is missing. --overwrite"):
-        make_index(Vectors(rows), path, "IVF5,Flat")
+        make_index(Vectors(rows), path, "Flat")
 
 
 @pytest.mark.parametrize(
     ("description", "reason"),
     [
-        ("IVF", "should describe an index that faiss makes of vectors of 8 numbers"),
-        ("PQ3", "should describe"),
+        ("PQ3", "should describe an index that faiss makes of vectors of 8 numbers"),
         ("IVF600,Flat", "499 sentences are too few to train this index"),
     ],
 )
 def test_what_faiss_cannot_make_is_a_value_error(rows, tmp_path, description, reason):
     with pytest.raises(ValueError, match=reason):
         make_index(Vectors(rows), tmp_path / "index", description)
-
-
-def test_parquet_that_changed_is_noticed(vectors, find, model, error_of):
-    arguments = [vectors, QUERY, "--index", "Flat"]
-    find(*arguments)
-    shutil.copy(vectors / "b.parquet", vectors / "c.parquet")
-    error = error_of(main, [*arguments, "--model", model])
-    assert "was made with vectors" in error and "--overwrite" in error
-    assert len(find(*arguments, "--overwrite")[0]) == 7

@@ -1,14 +1,11 @@
 """Embedding a corpus, in Python and by the command."""
 
 import errno
-import gzip
 import itertools
 import json
 import os
 import random
 import signal
-import subprocess
-import sys
 
 import h5py
 import numpy as np
@@ -22,7 +19,6 @@ from tests.support.commands import command
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
-from tests.support.paths import ROOT
 
 main = command("embed")
 
@@ -132,22 +128,6 @@ def test_float16_is_rounded_float32_also_as_a_dataset(vectors_of, expected):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
 
 
-def test_bfloat16_arithmetic_equals_that_of_the_elmo_layer(
-    elmo, lines, expected, source, tmp_path
-):
-    coarse = Elmo(elmo.config, dtype="bfloat16")
-    coarse.build()
-    coarse.bilm.set_weights([w.numpy() for w in elmo.bilm.weights])
-    embed_corpus(Embedder(coarse, layers="top"), source, tmp_path / "out.hdf5")
-    vectors = read_embeddings(tmp_path / "out.hdf5")
-    tops = each(lambda line: coarse.all_layers(line)[:, -1], lines)
-    for a, b, c in zip(vectors, tops, expected):
-        assert a.dtype == np.float32
-        # A few roundings to 8 bits, and so a difference from float32.
-        np.testing.assert_allclose(a, b.astype("float32"), atol=0.03)
-        assert 0 < np.abs(a - c[-1]).max(initial=1e-9) < 0.2
-
-
 @pytest.mark.parametrize("ending", ["hdf5", "npy", "parquet"])
 def test_shards_are_read_as_one(embed, expected, source, tmp_path, ending):
     path = tmp_path / f"out.{ending}"
@@ -161,17 +141,6 @@ def test_shards_are_read_as_one(embed, expected, source, tmp_path, ending):
         tops = [mean_of(layers)[-1] for layers in expected]
     assert_all_close(read_embeddings(path), tops)
     assert (tmp_path / f"out.2-of-3.{ending}").exists()
-
-
-def test_gzip_and_pipes_are_read(embed, lines, expected, tmp_path):
-    (tmp_path / "text.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    embed(tmp_path / "text.gz", tmp_path / "out.hdf5", layers="top")
-    tops = [h[-1] for h in expected]
-    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), tops)
-    with subprocess.Popen(["cat", tmp_path / "text.gz"], stdout=subprocess.PIPE) as cat:
-        pipe = f"/dev/fd/{cat.stdout.fileno()}"
-        embed(pipe, tmp_path / "piped.hdf5", layers="top")
-    assert_all_close(read_embeddings(tmp_path / "piped.hdf5"), tops)
 
 
 def test_a_model_with_a_dictionary_knows_its_own_boundaries(lines, source, tmp_path):
@@ -265,26 +234,6 @@ def test_a_disk_with_room_for_the_parts_only_is_an_error(embed, source, tmp_path
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert raised.value.errno == errno.EFBIG and not (tmp_path / name).exists()
     assert run().tokens_now == 0 and len(read_embeddings(tmp_path / name)) == 44
-
-
-def test_a_program_ends_in_order_after_hdf5_found_the_disk_full(tmp_path):
-    """HDF5 closes what is left of a file when Python is gone, and crashes."""
-    pytest.importorskip("resource")
-    code = (
-        "import resource, sys, numpy as np\n"
-        "from pathlib import Path\n"
-        "from elmo_keras.embed.writers.hdf5 import write_hdf5\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
-        "batches = [(range(1), [np.ones((2, 3), 'f4')])]\n"
-        "try:\n"
-        "    write_hdf5(Path('out'), batches, metadata={}, sentence_to_index=None)\n"
-        "except OSError as error:\n"
-        "    sys.exit(error.errno)"
-    )
-    command = [sys.executable, "-c", code]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment)
-    assert done.returncode == errno.EFBIG
 
 
 def test_the_command_mixes_layers_and_prints_a_summary(

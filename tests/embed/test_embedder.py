@@ -64,6 +64,13 @@ def test_boundaries_are_kept_as_the_layer_keeps_them(model_directory, tmp_path):
         assert_all_close(read_embeddings(tmp_path / name), expected[::2])
 
 
+def test_bfloat16_is_near_float32(model_directory, all_layers):
+    coarse = dataclasses.replace(all_layers, arithmetic="bfloat16")
+    for a, b in zip(coarse(SENTENCES), all_layers(SENTENCES), strict=True):
+        assert a.dtype == np.float32
+        assert 0 < np.abs(a - b).max(initial=1e-9) < 0.2
+
+
 def test_one_sentence_and_none(means, all_layers):
     np.testing.assert_array_equal(means("One"), means(["One"])[0])
     np.testing.assert_array_equal(next(means.stream("a b")), means("a b"))

@@ -15,7 +15,6 @@ from elmo_keras import Embedder, embed_corpus
 from elmo_keras.embed.parts import folder_of
 from elmo_keras.util.command import CommandFailed
 from tests.support import embedding_runs as runs
-from tests.support.commands import command
 from tests.support.processes import descendants, title
 from tests.support.waiting import wait_until
 
@@ -153,18 +152,6 @@ def test_a_stopped_job_resumes_with_the_parts_that_are_missing(job, output):
     assert again.tokens_now == again.tokens and rows(output)["id"][-1] == 59
 
 
-@pytest.mark.parametrize("others", [["another", *LINES[1:]], LINES[:20]])
-def test_an_unfinished_job_over_other_texts_is_refused_or_overwritten(
-    job, output, others
-):
-    job(stop=after(output, 6))
-    output.with_name("text.txt").write_text("\n".join(others))
-    with pytest.raises(ValueError, match="over other texts"):
-        job()
-    assert job(overwrite=True).finished
-    assert rows(output)["text"] == [line.strip() for line in others]
-
-
 def test_other_columns_or_parts_are_another_job(job, output):
     job(stop=after(output, 2))
     others = {"part_bytes": 151, "id_column": "key", "forget_sentences": True}
@@ -174,18 +161,26 @@ def test_other_columns_or_parts_are_another_job(job, output):
             job(**{name: other})
 
 
-def test_the_command_mixes_layers_as_the_file_command(
-    job, model_directory, tmp_path, output, capsys
-):
-    arguments = [tmp_path / "text.txt", output, "--model", model_directory]
-    arguments += ["--engine", "ray", "--mix", "0.5,-1,2", "--gamma", "3", "--float16"]
-    assert command("embed")([*arguments, "--pooling", "mean"]) == 0
-    assert "60 sentences" in capsys.readouterr().out
-    vectors = pq.read_table(output)["vector"]
-    embedder = Embedder(model_directory, mix=[0.5, -1, 2], gamma=3.0, pooling="mean")
-    assert vectors.type.value_type == pa.float16()
-    expected = embedder(LINES)
-    np.testing.assert_allclose(vectors.to_pylist(), expected, rtol=2e-3, atol=1e-3)
+def test_a_killed_and_an_interrupted_command_resume(model_directory, tmp_path, output):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(runs.text_of(4_000, seed=1)))
+    options = "--layers", "top", "--pooling", "mean", "--tokens-at-once", "64"
+    options += "--part-kilobytes", "4", "--engine", "ray"
+    with runs.start(text, output, model_directory, *options) as process:
+        runs.wait_for_parts(process, output, 2)
+        workers = at_work(process.pid)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL, "killed while it worked"
+    wait_until(lambda: not any(AT_WORK in title(pid) for pid in workers))
+    n_parts = runs.n_parts(output)
+    with runs.start(text, output, model_directory, *options) as process:
+        runs.wait_for_parts(process, output, n_parts + 2)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert process.returncode == 130 and "The same command resumes" in error
+    assert runs.n_parts(output) > n_parts
+    runs.run_whole(text, output, model_directory, *options)
+    check_as_one_file(output, text, model_directory)
 
 
 def test_an_address_at_which_nobody_listens_is_refused(monkeypatch):

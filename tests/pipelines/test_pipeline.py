@@ -47,6 +47,14 @@ def test_places_are_those_of_the_text_as_it_was_given(tagger, entities):
     left = re.sub(r"[\s\ufeff\u200b]", "", RAW)
     assert re.sub(r"[\ufeff\u200b]", "", "".join(words)) == left
     assert "cafe\u0301" in words and "👩\u200d🚀" in words and "n't" in words
+    decomposed, composed = (
+        [
+            (word["label"], word["score"])
+            for word in tagger(unicodedata.normalize(form, RAW))
+        ]
+        for form in ("NFD", "NFC")
+    )
+    assert decomposed == composed
 
 
 def test_one_text_many_and_a_stream_have_the_same_results(tagger):
@@ -56,24 +64,15 @@ def test_one_text_many_and_a_stream_have_the_same_results(tagger):
     assert expected[1] == expected[3] == []
     stream = tagger(iter(texts))
     assert iter(stream) is stream and list(stream) == expected
+    read = itertools.count()
+    next(tagger(f"{next(read)} {'The bank of the river. ' * 100}" for _ in range(100)))
+    assert next(read) < 50
     assert tagger([]) == [] and next(tagger(itertools.repeat(""))) == []
     sentences = [
         word for text in tagger(["Ann sleeps.", "The river bank."]) for word in text
     ]
     for word, alone in zip(expected[-1], sentences, strict=True):
         assert (word["label"], word["score"]) == (alone["label"], alone["score"])
-
-
-def test_a_stream_reads_as_results_are_taken(tagger):
-    read = []
-
-    def texts():
-        for i in range(100):
-            read.append(i)
-            yield "The bank of the river. " * 100
-
-    next(tagger(texts()))
-    assert len(read) < 50
 
 
 def test_tokens_have_places_in_tokens(tagger, entities):
@@ -184,16 +183,6 @@ def test_another_script_is_warned_of(model_directory, tmp_path):
         warnings.simplefilter("error")
         korean(["ㅋㅋㅋㅋ 굿", "ㅠㅠ", unicodedata.normalize("NFD", "그는 갔다.")])
         find(["It isn’t café 7.5!", "", "👩\u200d🚀 ...", ["Ann"]])
-
-
-def test_decomposed_text_is_read_as_composed(tagger):
-    text = "Café 학교에 갔다."
-    decomposed = unicodedata.normalize("NFD", text)
-    found, same = tagger([decomposed, text])
-    for word, expected in zip(found, same, strict=True):
-        assert (word["label"], word["score"]) == (expected["label"], expected["score"])
-        assert word["text"] == decomposed[word["start"] : word["end"]]
-        assert unicodedata.normalize("NFC", word["text"]) == expected["text"]
 
 
 @pytest.mark.parametrize("texts", [None, {"text": "a"}, [5], [["a", 5]]])
