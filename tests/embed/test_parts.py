@@ -61,7 +61,6 @@ def test_what_cannot_be_a_folder_of_parts_is_refused(tmp_path):
     check("empty")
     refused(r"should not end in \.hdf5", "out.hdf5")
     refused("should be a folder", "file")
-    refused("There is no folder", "no/new")
     refused("holds the input", "empty", [tmp_path / "empty" / "text.txt"])
     (tmp_path / "empty" / "part-0000000.parquet").write_text("")
     refused("exists", "empty")

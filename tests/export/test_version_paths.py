@@ -26,17 +26,14 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["model", "file"], "file should be a folder, but is none"),
         (["file", "file"], "file should be a folder, but is none"),
-        (["model", "file/a/b"], "file should be a folder for file/a/b"),
-        (["model", "/proc/exports"], "Nothing can be written to the folder /proc"),
         (["model", "versions", "--version", "3"], "none is ever overwritten"),
         (["model", "blocked", "--serving-files"], "blocked/serving should be a folder"),
         (["versions", "versions", "--serving-files"], "versions/serving is an input"),
     ],
 )
 def test_a_wrong_output_is_refused_before_the_model_is_read(
-    folder, monkeypatch, capsys, arguments, problem
+    folder, monkeypatch, error_of, arguments, problem
 ):
     monkeypatch.setattr("elmo_keras.Elmo.from_pretrained", None)
     parts = "elmo_keras.export.command.parts_of_model"
@@ -44,9 +41,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     Path("blocked").mkdir()
     Path("blocked/serving").touch()
     before = sorted(folder.rglob("*"))
-    assert command("export")(arguments) == 2
-    error = capsys.readouterr().err
-    assert problem in error and error.count("\n") == 1
+    assert problem in error_of(command("export"), arguments)
     assert sorted(folder.rglob("*")) == before
 
 
@@ -67,10 +62,6 @@ def test_the_next_version_has_the_number_of_no_version():
     for taken in (3, 7):
         with pytest.raises(FileExistsError, match="none is ever overwritten"):
             new_version(Path("versions"), taken)
-
-
-def test_a_number_above_int64_is_no_version():
-    for name in (str(2**63), "9" * 200):
-        Path("versions", name).mkdir()
+    Path("versions", "9" * 200).mkdir()  # no version: it is above int64
     assert versions("versions") == [3]
-    assert new_version(Path("versions"), None) == Path("versions/4")
+    assert new_version(Path("versions"), None) == Path("versions/8")
