@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.export.sentences import first_tokens, splitter
+from elmo_keras.export.sentences import splitter
 from elmo_keras.export.version_directory import export_elmo
-from elmo_keras.export.version_paths import export_metadata
 from tests.support.exported import (
-    LENGTHS,
-    SENTENCES,
     TOKENS,
     elmo_layer,
     padded,
@@ -29,13 +26,7 @@ def test_an_empty_token_within_the_length_is_a_word(loaded, exported_elmo):
     assert outputs["elmo"].shape[1] == 4 and not np.any(outputs["elmo"][:, 2:])
 
 
-def test_spaces_alone_split_a_sentence(loaded):
-    np.testing.assert_array_equal(loaded.sequence_len(SENTENCES), LENGTHS)
-    lengths = loaded.sequence_len(["", " ", "  a   b ", "a\tb\nc"])
-    np.testing.assert_array_equal(lengths, [0, 0, 2, 1])
-
-
-@pytest.mark.parametrize("sentences", [[], [""], ["", "  "]])
+@pytest.mark.parametrize("sentences", [[], ["", "  "]])
 def test_batches_without_a_token_give_zeros(loaded, sentences):
     batch = len(sentences)
     outputs = loaded.signatures["default"](tf.constant(sentences, tf.string))
@@ -49,7 +40,7 @@ def test_batches_without_a_token_give_zeros(loaded, sentences):
     np.testing.assert_array_equal(outputs["elmo"], np.zeros((batch, columns, 10)))
 
 
-@pytest.mark.parametrize("columns", [1, 10**8, 2**31])
+@pytest.mark.parametrize("columns", [1, 2**31])
 def test_columns_without_rows_are_refused_before_they_take_memory(
     loaded, session, columns
 ):
@@ -64,16 +55,12 @@ def test_columns_without_rows_are_refused_before_they_take_memory(
                 session("tokens", [output], inputs)
 
 
-def test_columns_beyond_the_longest_sentence_take_no_memory():
-    tokens = tf.zeros([0, 10**8], tf.string)  # as replicas get it after the last row
-    with takes_less_than(200):
-        assert first_tokens(tokens, tf.zeros([0], tf.int32)).shape[0] == 0
-
-
 def test_a_run_of_spaces_takes_no_memory(loaded):
     text = tf.constant(["a" + " " * 10**7 + "b "])
     with takes_less_than(150):  # 24 bytes for each space would be 240
         np.testing.assert_array_equal(loaded.sequence_len(text), [2])
+    lengths = loaded.sequence_len(["", " ", "  a   b ", "a\tb\nc"])
+    np.testing.assert_array_equal(lengths, [0, 0, 2, 1])
 
 
 @pytest.mark.parametrize(
@@ -100,16 +87,6 @@ def test_any_bytes_and_a_token_of_a_megabyte_are_words(loaded, exported_elmo):
     np.testing.assert_allclose(outputs["elmo"], exported_elmo([tokens]), atol=1e-6)
     long, cut = outputs["word_emb"][0, 1:]
     np.testing.assert_array_equal(long, cut)
-
-
-@pytest.mark.slow
-def test_a_sentence_of_44000_tokens_has_its_vectors(loaded, exported_elmo):
-    words = np.random.default_rng(0).choice(["a", "b", "c"], 44_000)
-    outputs = loaded.signatures["default"](tf.constant([" ".join(words), "a"]))
-    assert outputs["elmo"].shape == (2, 44_000, 10)
-    long, short = exported_elmo(tf.constant(words[None])), exported_elmo([["a"]])
-    np.testing.assert_allclose(outputs["elmo"][:1], long, atol=1e-6)
-    np.testing.assert_allclose(outputs["elmo"][1, 0], short[0, 0], atol=1e-6)
 
 
 def operations(session, output):
@@ -169,25 +146,6 @@ def test_with_all_trainable_the_gradients_are_the_layers(tmp_path):
         gradient, other = tf.convert_to_tensor(gradient), tf.convert_to_tensor(other)
         size = np.abs(other).max()
         np.testing.assert_allclose(gradient, other, atol=1e-5 * (1 + size))
-
-
-@pytest.mark.slow
-def test_text_is_normalised_and_nothing_trained_if_asked_for(tmp_path):
-    version = export_elmo(
-        elmo_layer(),
-        tmp_path,
-        trainable="nothing",
-        warmup=False,
-        tokenizer="unicode_script",
-        normalization="NFC",
-    )
-    loaded = tf.saved_model.load(str(version))
-    assert loaded.trainable_variables == []
-    np.testing.assert_array_equal(
-        loaded.signatures["default"](tf.constant(["e\u0301a,b"]))["word_emb"],
-        loaded.signatures["default"](tf.constant(["\u00e9a , b"]))["word_emb"],
-    )
-    assert export_metadata(version)["needs"] == ["tensorflow_text"]
 
 
 def test_the_signatures_answer_the_warm_up_requests(exported_version, session):
