@@ -142,18 +142,6 @@ def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim, ch
         assert_same(same.get_weights(), bilm.get_weights())
 
 
-def test_a_model_directory_needs_its_own_dictionary(tmp_path):
-    bilm = load_bilm(write_files(tmp_path / "theirs", model_files()))
-    save_model(tmp_path / "ours", bilm)
-    words = tmp_path / "ours" / "words.txt"
-    words.write_text(words.read_text(encoding="utf-8") + "more\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="should come with the dictionary"):
-        load_bilm(tmp_path / "ours")
-    (tmp_path / "ours" / "characters.txt").unlink()
-    with pytest.raises(FileNotFoundError, match=r"characters\.txt"):
-        load_bilm(tmp_path / "ours")
-
-
 def test_white_space_is_one_character_and_a_clip_of_0_is_none(tmp_path):
     settings = with_values("encoder", cell_clip=0, proj_clip=None)
     characters = ["a", " ", "\u3000", "\u00a0", *CHARACTERS[-6:]]

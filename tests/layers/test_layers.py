@@ -12,7 +12,6 @@ import tensorflow as tf
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, layers
 from tests.support.dictionaries import DICTIONARY
 from tests.support.models import randomize, with_gradients
-from tests.support.replicas import DEVICES
 
 CONFIG = ElmoConfig.preset("test")
 RNG = np.random.default_rng(0)
@@ -176,7 +175,7 @@ def test_a_saved_model_gives_the_same(row, unoptimized_graphs, tmp_path):
     close(loaded.run(row.inputs), row.graph(row.inputs))
 
 
-def test_bfloat16_is_near_float32(row):
+def test_bfloat16_is_near_float32(row, eagerly):
     half = row.make(dtype="mixed_bfloat16")
     half(row.inputs)
     half.set_weights(row.layer.get_weights())
@@ -188,20 +187,12 @@ def test_bfloat16_is_near_float32(row):
         assert error <= 0.05 * max(1.0, np.abs(b).max())
 
 
-def trained(layer):
-    """The weights that the outputs depend on."""
-    return [w for w in layer.trainable_weights if "softmax" not in w.path]
-
-
-def training_step(layer, inputs):
-    """Outputs in training, and gradients, one for each trained weight."""
-    weights = [w.value for w in trained(layer)]
-    return with_gradients(lambda: layer(inputs, training=True), weights)
-
-
 def test_gradients_reach_every_trainable_weight_and_are_finite(row):
-    weights = trained(row.layer)
-    gradients = training_step(row.layer, row.inputs)[-len(weights) :] if weights else []
+    # Those that the outputs depend on.
+    weights = [w for w in row.layer.trainable_weights if "softmax" not in w.path]
+    watched = [weight.value for weight in weights]
+    results = with_gradients(lambda: row.layer(row.inputs, training=True), watched)
+    gradients = results[len(results) - len(weights) :]
     for weight, gradient in zip(weights, gradients):
         assert np.isfinite(gradient).all() and np.any(gradient), weight.path
 
@@ -222,31 +213,3 @@ def test_the_mask_is_passed_on(row):
         mask = None
     for output in tf.nest.flatten(row.layer(inputs)):
         np.testing.assert_array_equal(getattr(output, "_keras_mask", None), mask)
-
-
-@pytest.mark.parametrize("row", WITH_INNER_ROWS_SLOW, indirect=True)
-def test_two_replicas_train_as_one_does(row, unoptimized_graphs):
-    strategy = tf.distribute.MirroredStrategy(
-        DEVICES, cross_device_ops=tf.distribute.ReductionToOneDevice()
-    )
-    with strategy.scope():
-        two = row.make()
-        two(row.inputs)
-    for weight, value in zip(two.weights, row.layer.get_weights()):
-        weight.assign(value)
-    halves = strategy.experimental_distribute_values_from_function(
-        lambda context: row.inputs[context.replica_id_in_sync_group :: 2]
-    )
-    run = tf.function(
-        lambda x: strategy.run(lambda half: training_step(two, half), args=(x,))
-    )
-    actual = run(halves)
-    expected = training_step(row.layer, row.inputs)
-    n_outputs = len(expected) - len(trained(two))
-    for output, wanted in zip(actual[:n_outputs], expected):
-        for i, half in enumerate(strategy.experimental_local_results(output)):
-            close(half, wanted[i::2], 1e-6)
-    for gradient, wanted in zip(actual[n_outputs:], expected[n_outputs:], strict=True):
-        total = strategy.reduce("sum", gradient, axis=None)
-        # A sum over the batch, in another order.
-        close(total, wanted, 1e-5 * max(1.0, np.abs(wanted).max()))

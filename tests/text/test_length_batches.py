@@ -1,7 +1,5 @@
 """Batches of sentences of similar length, padded and packed."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -25,18 +23,6 @@ def test_sentences_come_from_the_shortest_to_the_longest(limits, expected):
     assert length_batches(LENGTHS, **limits) == expected
     assert length_batches(np.array(LENGTHS), **limits) == expected
     assert length_batches([], **limits) == []
-
-
-@pytest.mark.parametrize("tokens", [1, 7, 20, 1000])
-def test_packed_batches_hold_about_the_same_number_of_tokens(tokens):
-    lengths = np.random.default_rng(0).integers(2, 12, 60)
-    batches = balanced_batches(lengths, tokens)
-    order = list(itertools.chain(*batches))
-    assert order == sorted(range(60), key=lambda i: -lengths[i])
-    # A batch ends with the sentence that reaches its share.
-    share = lengths.sum() / -(-lengths.sum() // tokens)
-    sums = np.array([lengths[batch].sum() for batch in batches])
-    assert np.all(np.abs(sums - share) < lengths.max())
 
 
 def test_a_balanced_cut_is_after_the_sentence_that_reaches_the_share():
