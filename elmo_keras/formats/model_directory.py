@@ -116,8 +116,7 @@ def _existing(path):
 
 def _read_folder(folder, prefer_checkpoint):
     checkpoints = _files(folder, "*.index")
-    weights = set(_files(folder, "*.hdf5")) - set(_files(folder, PUBLISHED_SOFTMAX))
-    is_ours = weights and _files(folder, f"*{OPTIONS}")
+    is_ours = _files(folder, "*.hdf5") and _files(folder, f"*{OPTIONS}")
     if not is_ours or (checkpoints and prefer_checkpoint):
         if (folder / TOKEN_EMBEDDER).exists() or (folder / ENCODER).exists():
             return read_many_langs(folder)
@@ -149,11 +148,9 @@ def _read_model_directory(folder):
 
 def _weights(folder, options):
     """The datasets; those of a model of tokens may have a file of vectors of words."""
-    softmax = _files(folder, PUBLISHED_SOFTMAX)
-    paths = [path for path in _files(folder, "*.hdf5") if path not in softmax]
+    paths = _files(folder, "*.hdf5")
     if not is_of_tokens(options) or len(paths) != 2:
-        weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
-        return open_hdf5(weights).datasets
+        return open_hdf5(_require(folder, WEIGHTS, "*.hdf5")).datasets
     first, second = (open_hdf5(path).datasets for path in paths)
     if ("embedding" in first) == ("embedding" in second):
         raise ValueError(
@@ -206,15 +203,18 @@ def _read_bilm_tf(prefix):
 
 
 def _files(folder, pattern):
-    return [path for path in folder.glob(pattern) if path.is_file()]
+    """The matching files; a softmax only by its own pattern."""
+    paths = [path for path in folder.glob(pattern) if path.is_file()]
+    if pattern == PUBLISHED_SOFTMAX:
+        return paths
+    return [path for path in paths if not path.match(PUBLISHED_SOFTMAX)]
 
 
-def _only(folder, name, pattern, but=None):
+def _only(folder, name, pattern):
     """The file of a name, or else the only match of a pattern, or None."""
     if (folder / name).is_file():
         return folder / name
-    others = _files(folder, but) if but else []
-    paths = [path for path in _files(folder, pattern) if path not in others]
+    paths = _files(folder, pattern)
     if len(paths) > 1:
         raise ValueError(
             f"{folder} should hold {name} or one file of another name ({pattern}). "
@@ -224,8 +224,8 @@ def _only(folder, name, pattern, but=None):
     return paths[0] if paths else None
 
 
-def _require(folder, name, pattern, but=None):
-    path = _only(folder, name, pattern, but)
+def _require(folder, name, pattern):
+    path = _only(folder, name, pattern)
     if path is None:
         names = sorted(path.name for path in folder.iterdir())
         raise FileNotFoundError(

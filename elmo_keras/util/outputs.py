@@ -16,21 +16,19 @@ def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     spellings too. Outputs may be missing.
     """
     for output, read in itertools.product(outputs, inputs):
-        _check_pair(output, read)
-
-
-def _check_pair(output, read):
-    written, real = Path(os.path.realpath(output)), Path(os.path.realpath(read))
-    if written == real:
-        same = "" if str(output) == str(read) else f"; it is the same file as {read}"
-        problem = f"is an input{same}"
-    elif real in written.parents:
-        problem = f"is in {read}, which is an input"
-    elif written in real.parents:
-        problem = f"holds the input {read}"
-    else:
-        return
-    raise ValueError(f"The output {output} {problem}. Give another output.")
+        written, real = Path(os.path.realpath(output)), Path(os.path.realpath(read))
+        if written == real:
+            same = (
+                "" if str(output) == str(read) else f"; it is the same file as {read}"
+            )
+            problem = f"is an input{same}"
+        elif real in written.parents:
+            problem = f"is in {read}, which is an input"
+        elif written in real.parents:
+            problem = f"holds the input {read}"
+        else:
+            continue
+        raise ValueError(f"The output {output} {problem}. Give another output.")
 
 
 def check_file(path: Path) -> None:
