@@ -33,7 +33,7 @@ class GrpcServer:
 
     def __init__(self, models: Models, config: Config):
         # A request holds a thread while it waits or is computed.
-        computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
+        computed = config.num_batch_threads * config.max_batch_size
         threads = config.max_enqueued_requests + computed + STATUS_THREADS
         self._server = grpc.server(
             ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
