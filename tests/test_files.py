@@ -79,11 +79,12 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch, fails):
     assert path.read_text() == "old" and names(tmp_path) == ["file"]
 
 
-def test_the_file_of_a_process_that_was_killed_is_no_obstacle(tmp_path):
-    with replacing(tmp_path / "file.txt") as temporary:
-        temporary.touch()
-    temporary.touch()
-    with replacing(tmp_path / "file.txt") as temporary:
-        assert not temporary.exists()
-        temporary.touch()
-    assert names(tmp_path) == ["file.txt"]
+def test_files_that_killed_processes_left_are_removed(tmp_path):
+    others = [".file.txt.2024.bak", ".file.txt.x", ".file2txt.1.txt", ".o.txt.123.txt"]
+    others += [".file.123", ".a.npy.7.npy"]
+    for name in (".file.txt.123.txt", ".[a].npy.7.npy", *others):
+        (tmp_path / name).touch()
+    for name in ("file.txt", "*", "[a].npy"):  # names, no patterns
+        with replacing(tmp_path / name) as temporary:
+            temporary.touch()
+    assert names(tmp_path) == sorted([*others, "file.txt", "*", "[a].npy"])

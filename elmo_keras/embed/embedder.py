@@ -46,7 +46,7 @@ class Batch(NamedTuple):
     table: WordTable  # the words that have these ids
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Embedder:
     """Computes the ELMo vectors of sentences as NumPy arrays.
 
@@ -151,6 +151,14 @@ class Embedder:
             object.__setattr__(self, "weights", absolute(self.weights))
         if not lazy:
             self._load()
+
+    def __repr__(self) -> str:
+        others = [
+            f"{field.name}={value!r}"
+            for field in dataclasses.fields(self)[1:]
+            if field.repr and (value := getattr(self, field.name)) != field.default
+        ]
+        return f"Embedder({', '.join([repr(self.model), *others])})"
 
     def __call__(
         self, sentences: str | Iterable[Sentence]

@@ -28,8 +28,13 @@ def check_output(
     if count > 1:
         output = output.with_name(f"{output.stem}.{index}-of-{count}{output.suffix}")
     check_suffix(output)
-    _check_new(output, inputs, output.is_file() and not overwrite)
+    check_apart([output, folder_of(output)], inputs)
     check_file(output)
+    check_folder(folder_of(output))
+    if output.exists() and not overwrite:
+        raise ValueError(
+            f"{output} exists. Give another name, or overwrite it (--overwrite)."
+        )
     if pooling and is_hdf5(output):
         raise ValueError(
             "HDF5 holds the vectors of tokens. For a vector of each sentence, the "
@@ -46,27 +51,23 @@ def check_output_folder(
             "A corpus is written as a folder of Parquet files, whose name should not "
             f"end in {output.suffix}. Received: {output}"
         )
-    names = sorted(path.name for path in output.iterdir()) if output.is_dir() else []
-    _check_new(output, inputs, bool(names) and not overwrite)
+    check_apart([output, folder_of(output)], inputs)
     if not output.absolute().parent.is_dir():
         raise ValueError(
             f"There is no folder {output.parent} for {output}. Make it first."
         )
     check_folder(output)
+    check_folder(folder_of(output))
+    names = sorted(path.name for path in output.iterdir()) if output.exists() else []
+    if names and not overwrite:
+        raise ValueError(
+            f"{output} exists. Give another name, or overwrite it (--overwrite)."
+        )
     others = [name for name in names if not name.startswith("part-")]
     if others:
         raise ValueError(
             f"{output} holds more than the parts of an earlier output: {others[0]}. It "
             "is not overwritten. Give another name."
-        )
-
-
-def _check_new(output, inputs, exists):
-    check_apart([output, folder_of(output)], inputs)
-    check_folder(folder_of(output))
-    if exists:
-        raise ValueError(
-            f"{output} exists. Give another name, or overwrite it (--overwrite)."
         )
 
 

@@ -13,7 +13,8 @@ EXTRA = "assets.extra"  # a folder that all loaders ignore
 SERVING_FILES = "serving"  # TensorFlow Serving ignores names that are not numbers
 METADATA = "elmo_keras.json"
 WARM_UP = f"{EXTRA}/tf_serving_warmup_requests"
-_NUMBER = re.compile("[0-9]{1,18}")  # TensorFlow Serving counts in int64
+MAX_VERSION = 10**18 - 1  # TensorFlow Serving counts in int64
+_NUMBER = re.compile("[0-9]{1,18}")  # `isdecimal` takes other digits too
 
 
 def new_version(output: Path, version: int | None) -> Path:
@@ -21,6 +22,11 @@ def new_version(output: Path, version: int | None) -> Path:
     if version is None:
         names = [path.name for path in output.glob("*")]
         version = max(map(int, filter(_NUMBER.fullmatch, names)), default=0) + 1
+    if version > MAX_VERSION:
+        raise ValueError(
+            "A version should have at most 18 digits, as TensorFlow Serving counts in "
+            f"int64. Received: {version}. Give a smaller --version."
+        )
     path = output / str(version)
     if path.exists():  # a rename would replace an empty folder
         raise FileExistsError(

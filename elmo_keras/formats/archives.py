@@ -3,7 +3,9 @@
 import bz2
 import contextlib
 import functools
+import glob
 import gzip
+import hashlib
 import os
 import shutil
 import stat
@@ -36,13 +38,21 @@ def unpack(path: Path) -> Path:
     """
     cache = cache_folder()
     parent = (path.parent if path.is_relative_to(cache) else cache) / UNPACKED
-    folder = parent / f"{path.name}-{file_digest(path)[:16]}"
+    stem = f"{path.name}-{_fingerprint(str(path.resolve()))}"
+    folder = parent / f"{stem}-{file_digest(path)[:8]}"
     if not folder.exists():
         message = f"Waiting for another process, which unpacks {path}."
         with only_writer(parent, message):
             if not folder.exists():
+                earlier = [*parent.glob(f"{glob.escape(stem)}-*")]
                 _unpack(path, folder)
+                for other in earlier:  # of an archive that was replaced since
+                    shutil.rmtree(other, ignore_errors=True)
     return _folder_of_model(folder, path)
+
+
+def _fingerprint(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _unpack(path, folder):

@@ -50,6 +50,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
 
 PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = OF_SOFTMAX
+_MAX_STATE_FILE = 2**20  # bytes
 
 
 def find_model(
@@ -116,14 +117,15 @@ def _existing(path):
 
 def _read_folder(folder, prefer_checkpoint):
     checkpoints = _files(folder, "*.index")
-    is_ours = _files(folder, "*.hdf5") and _files(folder, f"*{OPTIONS}")
+    weights = set(_files(folder, "*.hdf5")) - set(_files(folder, PUBLISHED_SOFTMAX))
+    is_ours = weights and _files(folder, f"*{OPTIONS}")
     if not is_ours or (checkpoints and prefer_checkpoint):
         if (folder / TOKEN_EMBEDDER).exists() or (folder / ENCODER).exists():
             return read_many_langs(folder)
         if (folder / "saved_model.pb").exists():
             return read_hub_module(folder)
         if checkpoints:
-            return _read_bilm_tf(max(checkpoints, key=_step_and_time).with_suffix(""))
+            return _read_bilm_tf(_latest(folder, checkpoints))
     return _read_model_directory(folder)  # or it names what is missing
 
 
@@ -148,9 +150,11 @@ def _read_model_directory(folder):
 
 def _weights(folder, options):
     """The datasets; those of a model of tokens may have a file of vectors of words."""
-    paths = _files(folder, "*.hdf5")
+    softmax = _files(folder, PUBLISHED_SOFTMAX)
+    paths = [path for path in _files(folder, "*.hdf5") if path not in softmax]
     if not is_of_tokens(options) or len(paths) != 2:
-        return open_hdf5(_require(folder, WEIGHTS, "*.hdf5")).datasets
+        weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
+        return open_hdf5(weights).datasets
     first, second = (open_hdf5(path).datasets for path in paths)
     if ("embedding" in first) == ("embedding" in second):
         raise ValueError(
@@ -203,18 +207,15 @@ def _read_bilm_tf(prefix):
 
 
 def _files(folder, pattern):
-    """The matching files; a softmax only by its own pattern."""
-    paths = [path for path in folder.glob(pattern) if path.is_file()]
-    if pattern == PUBLISHED_SOFTMAX:
-        return paths
-    return [path for path in paths if not path.match(PUBLISHED_SOFTMAX)]
+    return [path for path in folder.glob(pattern) if path.is_file()]
 
 
-def _only(folder, name, pattern):
+def _only(folder, name, pattern, but=None):
     """The file of a name, or else the only match of a pattern, or None."""
     if (folder / name).is_file():
         return folder / name
-    paths = _files(folder, pattern)
+    others = _files(folder, but) if but else []
+    paths = [path for path in _files(folder, pattern) if path not in others]
     if len(paths) > 1:
         raise ValueError(
             f"{folder} should hold {name} or one file of another name ({pattern}). "
@@ -224,8 +225,8 @@ def _only(folder, name, pattern):
     return paths[0] if paths else None
 
 
-def _require(folder, name, pattern):
-    path = _only(folder, name, pattern)
+def _require(folder, name, pattern, but=None):
+    path = _only(folder, name, pattern, but)
     if path is None:
         names = sorted(path.name for path in folder.iterdir())
         raise FileNotFoundError(
@@ -240,6 +241,20 @@ def _vocabulary(folder):
         return folder / VOCABULARY
     paths = _files(folder, PUBLISHED_VOCABULARY)
     return paths[0] if len(paths) == 1 else None
+
+
+def _latest(folder, indexes):
+    """The checkpoint that the file `checkpoint` names, or that of the highest step."""
+    state = folder / "checkpoint"
+    if state.is_file():
+        with state.open("rb") as file:
+            text = file.read(_MAX_STATE_FILE).decode(errors="replace")
+        match = re.search(r'^model_checkpoint_path: *"(.*)"', text, re.MULTILINE)
+        # It may be a path from before the directory was moved.
+        name = f"{Path(match[1]).name}.index" if match else ""
+        if folder / name in indexes:
+            return (folder / name).with_suffix("")
+    return max(indexes, key=_step_and_time).with_suffix("")
 
 
 def _step_and_time(index):

@@ -18,6 +18,10 @@ from elmo_keras.layers.blocked_weights import blocked, unblock
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
+_OF_PROJECTION = (
+    "In options.json, `elmo_keras: {lstm_projection: true}` says that LSTM layers have "
+    "a projection although `lstm.dim` is `lstm.projection_dim`. "
+)
 _CHECKED_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
 
 
@@ -149,7 +153,8 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
         names = shortened(sorted(_name_in_file(n, datasets[n]) for n in surplus))
         raise ValueError(
             f"The weights hold {names}, which a biLM of these options doesn't have. "
-            "Check that options and weights belong together."
+            + (_OF_PROJECTION if surplus[0].endswith("W_P_0") else "")
+            + "Check that options and weights belong together."
         )
     check_shapes(shapes, datasets)
 

@@ -31,14 +31,17 @@ def cache_folder() -> Path:
 @contextlib.contextmanager
 def only_writer(folder: Path, message: str) -> Iterator[None]:
     """Locks a folder in the cache, see `only_process`; says what to do if it can't."""
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(only_process(folder, message, wait=True))
-        except OSError as error:
-            path = error.filename or folder
-            text = f"{error.strerror}: {path} can't be written; {CACHE} names another"
-            raise OSError(error.errno, f"{text} folder") from error
-        yield
+    try:
+        with only_process(folder, message, wait=True):
+            yield
+    except OSError as error:
+        path = Path(error.filename or "")
+        if not (path.is_relative_to(folder) or folder.is_relative_to(path)):
+            raise
+        text = (
+            f"{error.strerror}: {path} can't be written; {CACHE} names another folder"
+        )
+        raise OSError(error.errno, text) from error
 
 
 def is_offline() -> bool:

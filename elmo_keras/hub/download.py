@@ -90,26 +90,21 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
     return target
 
 
-def _download(address, output, _, *, file):
+def _download(address, output, pooch_object, *, file):
     """A downloader for pooch, which deletes the output after an error."""
-    import requests
+    import pooch
 
-    headers = {"User-Agent": "elmo-keras", "Accept-Encoding": "identity"}
-    hooks, limit = {"response": _refuse_less_secure}, file.size or max_bytes(file.name)
-    with (
-        requests.get(
-            address, headers=headers, stream=True, timeout=TIMEOUTS, hooks=hooks
-        ) as response,
-        open(output, "wb") as target,
-    ):
-        response.raise_for_status()
-        total = int(response.headers.get("Content-Length") or 0) or None
-        with Progress(total=total, unit="B") as bar:
-            for chunk in response.iter_content(CHUNK):
-                bar.update(len(chunk))
-                if max(bar.n, total or 0) > limit:
-                    raise ValueError(f"it should have at most {limit:,} bytes")
-                target.write(chunk)
+    bar: Any = _BoundedBar(limit=file.size or max_bytes(file.name), unit="B")
+    with bar:
+        headers = {"User-Agent": "elmo-keras", "Accept-Encoding": "identity"}
+        download = pooch.HTTPDownloader(
+            bar,
+            CHUNK,
+            headers=headers,
+            timeout=TIMEOUTS,
+            hooks={"response": _refuse_less_secure},
+        )
+        download(address, output, pooch_object)
     size = os.path.getsize(output)
     if file.size is not None and size != file.size:
         raise ValueError(f"it should have {file.size:,} bytes. It has {size:,}")
@@ -119,3 +114,23 @@ def _refuse_less_secure(response, **_):
     target = response.headers.get("Location", "")
     if response.url.startswith("https:") and target.startswith("http:"):
         raise ValueError(f"it redirects to {target}, which is not https")
+
+
+class _BoundedBar(Progress):
+    """A bar that ends a download of more than `limit` bytes."""
+
+    def __init__(self, limit, **options):
+        super().__init__(**options)
+        self._limit = limit
+
+    def __bool__(self):
+        return True  # tqdm's is False while the size is unknown, and pooch asks
+
+    def update(self, n=1):
+        # pooch counts whole chunks, of which the last one may be shorter.
+        size = max(self.n + 1, self.total or 0)
+        if size > self._limit:
+            raise ValueError(
+                f"it should have at most {self._limit:,} bytes. It has {size:,} or more"
+            )
+        return super().update(n)

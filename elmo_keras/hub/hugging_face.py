@@ -22,6 +22,7 @@ from elmo_keras.hub.catalogue import (
 )
 
 PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
+PERPLEXITY = re.compile(r"as `Elmo` reads it: .* mean ([\d.]+)")  # in a model card
 
 
 def download_from_hub(
@@ -130,6 +131,17 @@ def _card(hub, path, name, metadata):
     """A model card, or a new one, with the metadata in front."""
     text = path.read_text(encoding="utf-8") if path.exists() else f"# {name}\n"
     head = hub.ModelCardData(library_name="elmo-keras", tags=["elmo"], **metadata)
+    if match := PERPLEXITY.search(text):
+        head.model_name = name
+        head.eval_results = [
+            hub.EvalResult(
+                task_type="text-generation",
+                dataset_type="text",
+                dataset_name="held-out text",
+                metric_type="perplexity",
+                metric_value=float(match[1]),
+            )
+        ]
     return f"---\n{head.to_yaml()}\n---\n\n{text}"
 
 

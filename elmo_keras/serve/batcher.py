@@ -37,6 +37,7 @@ class Request:
         self.arrived = time.monotonic()
         self.rows = len(next(iter(self.inputs.values())))
         self.width = longest(self.inputs, self.servable.tokenizer)
+        self.is_long = False
         self.group = self.servable, id(self.signature), self.keys  # may share a batch
 
     def run(self) -> Arrays:
@@ -45,7 +46,9 @@ class Request:
             left = self.arrived + self.seconds - time.monotonic()
             if left <= 0:
                 raise too_late("The deadline has passed.")
-        return self.servable.run(self.signature, self.inputs, self.keys, seconds=left)
+        return self.servable.run(
+            self.signature, self.inputs, self.keys, seconds=left, is_long=self.is_long
+        )
 
     def fail(self, error: Exception) -> None:
         with contextlib.suppress(InvalidStateError):
@@ -55,7 +58,8 @@ class Request:
 class Batcher:
     """A bounded queue of requests, and threads that answer them in batches.
 
-    TensorFlow's own batching op computes the same outputs for all and can't cancel one.
+    A long request has a thread of its own: others don't wait for its end. TensorFlow's
+    own batching op computes the same outputs for all and can't cancel one.
     """
 
     def __init__(self, config: Config, rows: Histogram):
@@ -65,8 +69,8 @@ class Batcher:
         self._computed: set[Request] = set()
         self._closed = False
         self._threads = [
-            threading.Thread(target=self._work, daemon=True)
-            for _ in range(config.num_batch_threads)
+            threading.Thread(target=self._work, args=(long,), daemon=True)
+            for long in [*[False] * config.num_batch_threads, True]
         ]
         for thread in self._threads:
             thread.start()
@@ -85,6 +89,7 @@ class Batcher:
                 f"its padding (--max-request-tokens). This one has {tokens:,}. Send it "
                 "in parts."
             )
+        request.is_long = tokens > config.long_request_tokens
         maximum = config.max_enqueued_requests
         with self._changed:
             if self._closed:
@@ -118,32 +123,32 @@ class Batcher:
         for thread in self._threads:
             thread.join(max(end - time.monotonic(), 0))
 
-    def _work(self):
-        while batch := self._next_batch():
+    def _work(self, long):
+        while batch := self._next_batch(long):
             self._answer(batch)
             with self._changed:
                 self._computed.difference_update(batch)
 
-    def _next_batch(self):
+    def _next_batch(self, long):
         """The oldest request and those that fit it; empty once closed."""
         with self._changed:
-            while not (first := self._take_first()):
+            while not (first := self._take_first(long)):
                 if self._closed:
                     return []
                 self._changed.wait()
             self._computed.add(first)
             batch = [first]
             latest = first.arrived + self._config.batch_timeout_micros / 1e6
-            while not (self._fill(batch) or self._closed):
+            while not (first.is_long or self._fill(batch) or self._closed):
                 if (left := latest - time.monotonic()) <= 0:
                     break
                 self._changed.wait(left)
             self._computed.update(batch)
             return batch
 
-    def _take_first(self):
-        while self._waiting:
-            request = self._waiting.popleft()
+    def _take_first(self, long):
+        for request in [r for r in self._waiting if r.is_long == long]:
+            self._waiting.remove(request)
             if request.future.set_running_or_notify_cancel():
                 return request
         return None
@@ -153,7 +158,8 @@ class Batcher:
         first, config = batch[0], self._config
         rows = sum(request.rows for request in batch)
         width = max(request.width for request in batch)
-        for request in [r for r in self._waiting if r.group == first.group]:
+        fitting = [r for r in self._waiting if r.group == first.group and not r.is_long]
+        for request in fitting:
             more, wider = rows + request.rows, max(width, request.width)
             too_large = more * wider > config.max_batch_tokens
             if too_large or more > config.max_batch_size:

@@ -47,6 +47,7 @@ class Config:
         max_request_tokens: tokens of all sentences, with their padding
         max_batch_size: rows; a larger request is a batch by itself
         max_batch_tokens: positions, with padding
+        long_request_tokens: a request with more has threads of its own
         batch_timeout_micros: time to wait for other requests
         max_enqueued_requests: requests that wait; further ones are refused
         num_batch_threads: batches computed at the same time
@@ -68,6 +69,7 @@ class Config:
     max_batch_size: Annotated[Count, BATCHING] = 32
     # A long sentence doesn't pad many short ones.
     max_batch_tokens: Annotated[Count, BATCHING] = 4096
+    long_request_tokens: Annotated[Count, BATCHING] = 2048
     # Batches form while all threads are busy.
     batch_timeout_micros: Annotated[Index, BATCHING] = 0
     max_enqueued_requests: Annotated[Count, BATCHING] = 128

@@ -33,7 +33,7 @@ class GrpcServer:
 
     def __init__(self, models: Models, config: Config):
         # A request holds a thread while it waits or is computed.
-        computed = config.num_batch_threads * config.max_batch_size
+        computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
         threads = config.max_enqueued_requests + computed + STATUS_THREADS
         self._server = grpc.server(
             ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
@@ -53,7 +53,10 @@ class GrpcServer:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         host, port = config.host, config.port
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6
-        self.port = self._server.add_insecure_port(address)
+        try:
+            self.port = self._server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise OSError(f"Can't listen on --port {port} of {host}.") from error
         self._server.start()
 
     def leave(self) -> None:

@@ -71,8 +71,10 @@ class SavedModelServable(Servable):
         if "tensorflow_text" in metadata.get("needs", ()):
             tensorflow_text()  # registers its operations
         config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads or 0)
-        # The loop of an LSTM holds a thread to its end, and each batch has two.
-        config.session_inter_op_thread_pool.add(num_threads=2 * n_batches)
+        # The loop of an LSTM holds a thread to its end, and each batch has two. A long
+        # request has its own, in the second pool.
+        for batches in (n_batches, 1):
+            config.session_inter_op_thread_pool.add(num_threads=2 * batches)
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
         # TensorFlow fuses operations whose device is known.
         with self._session.graph.as_default(), tf.device("/CPU:0"):
@@ -91,10 +93,13 @@ class SavedModelServable(Servable):
         keys: tuple[str, ...],
         *,
         seconds: float | None = None,
+        is_long: bool = False,
     ) -> Arrays:
         feeds = {signature.feeds[key]: array for key, array in inputs.items()}
         milliseconds = 0 if seconds is None else max(int(seconds * 1000), 1)
-        options = tf.compat.v1.RunOptions(timeout_in_ms=milliseconds)
+        options = tf.compat.v1.RunOptions(
+            timeout_in_ms=milliseconds, inter_op_thread_pool=int(is_long)
+        )
         choice = tuple(signature.fetches[key] for key in keys)
         if len(self._choices) < MAX_CHOICES:
             self._choices[choice] = None

@@ -45,12 +45,17 @@ class CommandFailed(Exception):
 def prepare_streams() -> None:
     """Lets terminals that lack a character show its code, such as those of cp1252.
 
-    A closed standard stream, which Python has as None, becomes the null device, which
-    gets the lowest free descriptor: that of the stream, and no other file does.
+    A closed standard stream, which Python has as None, is opened on the null device:
+    `print` would write an error to standard output, and a file could get its descriptor.
     """
-    for name in ("stdin", "stdout", "stderr"):
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != descriptor:
+                os.dup2(nowhere, descriptor)
+                os.close(nowhere)
+            mode = "w" if descriptor else "r"
+            stream = open(descriptor, mode, closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
     for stream in sys.stdout, sys.stderr:
         if isinstance(stream, io.TextIOWrapper):

@@ -1,34 +1,41 @@
 """Checks of a command's outputs, made before its work: none takes the place of an input."""
 
-import itertools
 import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from elmo_keras.files import left_overs, temporary_path
 from elmo_keras.util.command import DISK_ERRORS
 
 
 def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     """Refuses outputs that would change an input: are one, lie in one, or hold one.
 
-    Paths are compared as the files that they lead to: by symbolic links, `..` and other
-    spellings too. Outputs may be missing.
+    Paths are compared as the files that they lead to: by symbolic links, hard links,
+    `..` and other spellings too. Outputs may be missing.
     """
-    for output, read in itertools.product(outputs, inputs):
-        written, real = Path(os.path.realpath(output)), Path(os.path.realpath(read))
-        if written == real:
-            same = (
-                "" if str(output) == str(read) else f"; it is the same file as {read}"
-            )
-            problem = f"is an input{same}"
-        elif real in written.parents:
-            problem = f"is in {read}, which is an input"
-        elif written in real.parents:
-            problem = f"holds the input {read}"
-        else:
-            continue
-        raise ValueError(f"The output {output} {problem}. Give another output.")
+    inputs = list(inputs)
+    for output in outputs:
+        for written in (output, *left_overs(output)):
+            for read in inputs:
+                _check_pair(written, read)
+
+
+def _check_pair(output, read):
+    written, real = Path(os.path.realpath(output)), Path(os.path.realpath(read))
+    both = os.path.exists(output) and os.path.exists(read)
+    same_file = both and os.path.samefile(output, read)
+    if written == real or same_file:
+        same = "" if str(output) == str(read) else f"; it is the same file as {read}"
+        problem = f"is an input{same}"
+    elif real in written.parents:
+        problem = f"is in {read}, which is an input"
+    elif written in real.parents:
+        problem = f"holds the input {read}"
+    else:
+        return
+    raise ValueError(f"The output {output} {problem}. Give another output.")
 
 
 def check_file(path: Path) -> None:
@@ -38,6 +45,7 @@ def check_file(path: Path) -> None:
     if not os.path.lexists(path.parent):
         raise ValueError(f"There is no folder {path.parent} for {path}. Make it first.")
     check_folder(path.parent)
+    _check_name(temporary_path(path))  # the longest name that is used
 
 
 def check_new_file(path: Path) -> None:
@@ -54,6 +62,7 @@ def check_folder(path: Path) -> None:
         raise ValueError(
             f"{existing} should be a folder{needed}, but is none. Give another output."
         )
+    _check_name(path)
     try:
         tempfile.TemporaryFile(dir=existing).close()
     except OSError as error:
@@ -63,3 +72,12 @@ def check_folder(path: Path) -> None:
             f"Nothing can be written to the folder {existing}: {error.strerror}. Give "
             "another output."
         ) from error
+
+
+def _check_name(path):
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # such as a name that is too long
+        raise ValueError(f"{path} can't be written: {error.strerror}.") from error

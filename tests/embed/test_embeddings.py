@@ -20,15 +20,27 @@ def test_slices_and_indices_from_the_end(tmp_path, part):
             embeddings[-8]
 
 
+def virtual(file):
+    layout = h5py.VirtualLayout((2, 3), "float32")
+    layout[...] = h5py.VirtualSource("other.hdf5", "a", (2, 3))
+    file.create_virtual_dataset("1", layout)
+
+
+def external(file):
+    file.create_dataset("1", (3,), "f4", external=[("/etc/passwd", 0, 12)])
+
+
 @pytest.mark.parametrize(
     ("fill", "message"),
     [
-        (lambda f: f.create_group("1"), "group"),
+        (virtual, "in another file"),
+        (external, "in another file"),
+        ({"1": h5py.ExternalLink("/other", "0")}, "a link to somewhere else"),
         ({"1": b"text"}, "an array of floats"),
-        ({"2": np.ones(3)}, "doesn't exist"),
+        ({"2": np.ones(3)}, "missing"),
     ],
 )
-def test_only_arrays_of_floats_are_read(tmp_path, fill, message):
+def test_only_arrays_of_the_file_itself_are_read(tmp_path, fill, message):
     path = tmp_path / "vectors.hdf5"
     with h5py.File(path, "w") as file:
         file["0"] = np.ones((2, 3), "float32")

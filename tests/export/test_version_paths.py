@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from elmo_keras.export.version_paths import (
+    MAX_VERSION,
     check_export,
     new_version,
     versions,
@@ -28,6 +29,10 @@ def folder(tmp_path, monkeypatch):
     [
         (["file", "file"], "file should be a folder, but is none"),
         (["model", "versions", "--version", "3"], "none is ever overwritten"),
+        (
+            ["model", "versions", "--version", str(10**18)],
+            f"at most 18 digits, as TensorFlow Serving counts in int64. Received: {10**18}",
+        ),
         (["model", "blocked", "--serving-files"], "blocked/serving should be a folder"),
         (["versions", "versions", "--serving-files"], "versions/serving is an input"),
     ],
@@ -65,3 +70,7 @@ def test_the_next_version_has_the_number_of_no_version():
     Path("versions", "9" * 200).mkdir()  # no version: it is above int64
     assert versions("versions") == [3]
     assert new_version(Path("versions"), None) == Path("versions/8")
+    Path("versions", str(MAX_VERSION)).mkdir()
+    assert versions("versions") == [3, MAX_VERSION]
+    with pytest.raises(ValueError, match="Give a smaller --version"):
+        new_version(Path("versions"), None)

@@ -129,17 +129,26 @@ def test_a_model_is_found_by_directory_prefix_and_archive(trained, tmp_path):
 
 
 STEPS = ["model.ckpt-8", "model.ckpt-20", "model.ckpt-10"]
+NAMED = 'model_checkpoint_path: "{}model.ckpt-8"\nall_model_checkpoint_paths: "x"\n'
 
 
 @pytest.mark.parametrize(
-    ("names", "expected"),
-    [(STEPS, "model.ckpt-20"), (["older", "newer"], "newer")],
+    ("names", "content", "expected"),
+    [
+        (STEPS, NAMED.format("").encode(), "model.ckpt-8"),
+        (STEPS, NAMED.format("/moved/from/here/").encode(), "model.ckpt-8"),
+        *((STEPS, x, "model.ckpt-20") for x in (None, b"\xff")),
+        (STEPS, b'model_checkpoint_path: "gone-100"\n', "model.ckpt-20"),
+        (["older", "newer"], None, "newer"),
+    ],
 )
-def test_the_latest_checkpoint_is_read(trained, tmp_path, names, expected):
+def test_the_latest_checkpoint_is_read(trained, tmp_path, names, content, expected):
     (tmp_path / "options.json").write_bytes((trained / "options.json").read_bytes())
     for time, name in enumerate(names):  # files without content, the last the youngest
         (tmp_path / f"{name}.index").touch()
         os.utime(tmp_path / f"{name}.index", (time, time))
+    if content is not None:
+        (tmp_path / "checkpoint").write_bytes(content)
     message = f"/{expected} should be a complete TensorFlow checkpoint"
     with pytest.raises(ValueError, match=message):
         find_model(tmp_path)

@@ -1,7 +1,9 @@
 """Saved Keras models that were damaged or made to harm."""
 
 import io
+import json
 import zipfile
+from functools import partial
 
 import h5py
 import keras
@@ -40,6 +42,14 @@ def with_nan(content):
     return target.getvalue()
 
 
+def with_sizes(content, **sizes):
+    """Edits the sizes of the `Elmo` layer."""
+    config = json.loads(content)
+    (layer,) = (x for x in config["config"]["layers"] if x["class_name"] == "Elmo")
+    layer["config"]["config"].update(sizes)
+    return json.dumps(config).encode()
+
+
 def test_a_sound_model_is_loaded(saved):
     expected = keras.models.load_model(saved).get_weights()
     assert_same(expected, load_keras_model(saved).get_weights())
@@ -52,7 +62,11 @@ def test_a_sound_model_is_loaded(saved):
         (WEIGHTS, lambda c: None, "lacks {'model.weights.h5'}"),
         (WEIGHTS, with_nan, "should hold finite numbers. Found: nan at"),
         (CONFIG, lambda c: b"[" * 100_000, "config.json in .* should describe a"),
-        (CONFIG, lambda c: b"{}", "should be a sound Keras model"),
+        (
+            CONFIG,
+            partial(with_sizes, units=60_000),
+            "Its Elmo layer has .* model.weights.h5 holds",
+        ),
     ],
 )
 def test_what_is_not_sound_is_refused(saved, name, edit, message):

@@ -55,7 +55,7 @@ def test_options_say_whether_equal_sizes_have_a_projection(config, tmp_path):
             np.testing.assert_array_equal(a, b)
     path = tmp_path / "options.json"  # as of versions that did not have the key
     path.write_text(json.dumps(json.loads(path.read_text()) | {"elmo_keras": {}}))
-    with pytest.raises(ValueError, match="W_P_0.*belong together"):
+    with pytest.raises(ValueError, match="W_P_0.*elmo_keras: {lstm_projection: true}"):
         load_bilm(tmp_path)
 
 

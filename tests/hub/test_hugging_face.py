@@ -157,7 +157,8 @@ def test_a_model_is_pushed_and_comes_back_byte_for_byte(
     monkeypatch.chdir(tmp_path)
     first = files | {"vocab.txt": b"a\n", "mix.json": MIX}
     first["training/softmax.hdf5"] = 10_000 * b"softmax"
-    others = {"model_card.md": b"A model.", "training/checkpoint": b"large"}
+    perplexity = "as `Elmo` reads it: forward 49.3, backward 46.5, mean 47.9"
+    others = {"model_card.md": perplexity.encode(), "training/checkpoint": b"large"}
     Path("my_model", "training").mkdir(parents=True)
     for name, content in (first | others).items():
         Path("my_model", name).write_bytes(content)
@@ -168,7 +169,9 @@ def test_a_model_is_pushed_and_comes_back_byte_for_byte(
     assert api.private == {"me/my_model"}
     card = ModelCard(api.trees["me/my_model"]["README.md"].decode())
     assert names["metadata"].items() <= card.data.to_dict().items()
-    assert card.text.strip() == "A model."
+    (result,) = card.data.eval_results
+    assert (result.metric_type, result.metric_value) == ("perplexity", 47.9)
+    assert card.text.strip() == perplexity
     second = files | {"weights.hdf5": b"second", "vocab.txt": b"b\n"}
     for name in first.keys() - second.keys():
         Path("my_model", name).unlink()

@@ -142,10 +142,25 @@ def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
     assert gate.sizes == [2]
 
 
+def test_a_short_request_is_answered_while_a_long_one_is_computed(
+    batcher, gate, servable
+):
+    one = batcher(long_request_tokens=3)
+    long = [one.submit(text(gate, b"a b c d")) for _ in range(2)]
+    gate.wait_for(1)
+    vectors = one.submit(text(servable, b"a b c")).result(PATIENCE)["elmo"][0]
+    np.testing.assert_array_equal(vectors, stand_in.vectors("abc"))
+    assert len(gate.batches) == 1  # long ones are computed one at a time
+    gate.open()
+    for each in long:
+        vectors = each.result(PATIENCE)["elmo"][0]
+        np.testing.assert_array_equal(vectors, stand_in.vectors("abcd"))
+
+
 def test_a_long_request_is_given_up_at_its_deadline(batcher, servable):
     endless = text(servable, b"slow " * 60_000, seconds=0.5)
     with pytest.raises(RequestError) as caught:
-        batcher().submit(endless).result(PATIENCE)
+        batcher(long_request_tokens=3).submit(endless).result(PATIENCE)
     assert caught.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
 
 

@@ -1,6 +1,7 @@
 """Outputs are checked before the work: they can be written, and are no inputs."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ def folder(tmp_path, monkeypatch):
     Path("link").symlink_to("text")
     Path("link_of_link").symlink_to("link")
     Path("other_model").symlink_to("model")
+    os.link("text", "hard_link")
     return tmp_path
 
 
@@ -32,6 +34,7 @@ def tree(folder):
         ("text", "The output text is an input. Give another output."),
         ("model/../text", "is an input; it is the same file as text."),
         ("link_of_link", "it is the same file as text."),
+        ("hard_link", "it is the same file as text."),
         ("model", "The output model is an input."),
         ("other_model/training/softmax", "is in model, which is an input."),
         (".", "The output . holds the input text."),
@@ -43,9 +46,12 @@ def test_an_output_that_would_change_an_input_is_refused(output, problem):
     assert problem in str(refused.value)
 
 
-def test_an_output_beside_the_inputs_is_fine():
+def test_an_output_beside_the_inputs_is_fine_but_its_left_overs_are_no_inputs():
     outputs = ["new", "text.npy", "model.npy", "tex", "models/weights"]
     check_apart(map(Path, outputs), [Path("text"), Path("model"), Path("/dev/null")])
+    Path(".new.npy.12.npy").touch()
+    with pytest.raises(ValueError, match="The output .new.npy.12.npy is an input"):
+        check_apart([Path("new.npy")], [Path(".new.npy.12.npy")])
 
 
 @pytest.mark.parametrize(
@@ -55,6 +61,7 @@ def test_an_output_beside_the_inputs_is_fine():
         (check_file, "misspelt/file", "There is no folder misspelt for misspelt/file"),
         (check_file, "text/file", "text should be a folder, but is none"),
         (check_file, "/proc/file", "Nothing can be written to the folder /proc: "),
+        (check_file, f"{'x' * 250}.hdf5", "can't be written: File name too long"),
         (check_folder, "text", "text should be a folder, but is none"),
         (check_folder, "text/a/b", "text should be a folder for text/a/b, but is none"),
         (check_folder, "/proc/a/b", "Nothing can be written to the folder /proc: "),

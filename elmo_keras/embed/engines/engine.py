@@ -24,9 +24,9 @@ class Engine:
         config: ElmoConfig,
         layers: str | int,
         *,
-        dtype: str = "float32",
-        pooling: str | None = None,
-        keep_sentence_boundaries: bool = False,
+        dtype: str,
+        pooling: str | None,
+        keep_sentence_boundaries: bool,
     ):
         self.config, self.layers = config, layers
         self.dtype, self.pooling = dtype, pooling

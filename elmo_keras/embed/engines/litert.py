@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ CONVERTED = "int8"  # arithmetic of models that are converted at their first use
 
 
 class LiteRTEngine(Engine):
-    """The biLM of `lite`; `mix` and `gamma` replace those of the file. Others: `Engine`."""
+    """The biLM of `lite`; `mix` and `gamma` replace those of the file."""
 
     def __init__(
         self,
@@ -31,9 +30,17 @@ class LiteRTEngine(Engine):
         *,
         mix: Sequence[float] | None = None,
         gamma: float | None = None,
-        **others: Any,
+        dtype: str = "float32",
+        pooling: str | None = None,
+        keep_sentence_boundaries: bool = False,
     ):
-        super().__init__(lite.config, layers, **others)
+        super().__init__(
+            lite.config,
+            layers,
+            dtype=dtype,
+            pooling=pooling,
+            keep_sentence_boundaries=keep_sentence_boundaries,
+        )
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
             weights = _softmax(mix, self.config.n_layers + 1)

@@ -1,7 +1,6 @@
 """The vectors of sentences by TensorFlow."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -17,7 +16,6 @@ class TensorFlowEngine(Engine):
     """Both LSTMs of an `Elmo` layer over the real tokens, in one graph.
 
     Its weights must not change any more. `mix` and `gamma` replace those of the layer.
-    Others are those of `Engine`.
     """
 
     def __init__(
@@ -27,11 +25,19 @@ class TensorFlowEngine(Engine):
         *,
         mix: Sequence[float] | None,
         gamma: float | None,
-        **others: Any,
+        dtype: str,
+        pooling: str | None,
+        keep_sentence_boundaries: bool,
     ):
         if not elmo.built:
             elmo.build()
-        super().__init__(elmo.config, layers, **others)
+        super().__init__(
+            elmo.config,
+            layers,
+            dtype=dtype,
+            pooling=pooling,
+            keep_sentence_boundaries=keep_sentence_boundaries,
+        )
         self.elmo = elmo
         self._mix = _make_mix(elmo, mix, gamma)
         self.arithmetic = elmo.bilm.dtype_policy.name

@@ -128,10 +128,7 @@ class Hdf5Reader:
     def read(self, sentence: int, _: int) -> np.ndarray:
         name = str(sentence)
         try:
-            values = np.asarray(self._file[name][()])  # pyright: ignore[reportIndexIssue]
-            if values.dtype.kind != "f":
-                raise ValueError("It should be an array of floats.")
-            return values
+            return _dataset(self._file, name)[()]
         except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{self._path} should hold the vectors `{name}`. {error}"
@@ -139,3 +136,14 @@ class Hdf5Reader:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _dataset(file, name):
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise ValueError("It is missing, or a link to somewhere else.")
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind != "f":
+        raise ValueError("It should be an array of floats.")
+    if dataset.external or dataset.is_virtual:
+        raise ValueError("Its values are in another file.")
+    return dataset
