@@ -50,6 +50,7 @@ class Choices:
         layer: name of the Elmo layer of a .keras model
         representation: index of the mix in that layer
         version: the next one if not given
+        archive: also write a .tar.gz, for hub.load
         serving_files: also write files for TensorFlow Serving
         no_warmup: write no warm-up requests
         trainable: what a program that loads it can train
@@ -71,6 +72,7 @@ class Choices:
     layer: Annotated[str | None, MIX] = None
     representation: Annotated[Index, MIX] = 0
     version: Annotated[Count | None, SAVED] = None
+    archive: Annotated[bool, SAVED] = False
     serving_files: Annotated[bool, SAVED] = False
     no_warmup: Annotated[bool, SAVED] = False
     trainable: Annotated[Literal["nothing", "mix", "all"], SAVED] = "mix"
@@ -87,7 +89,7 @@ MIXED = "layers", "mix", "gamma", "layer_norm"
 TRAINED = "dropout", "l2"
 LANGUAGE_MODEL = "trainable", "as_dict"
 TEXTS = "tokenizer", "normalization", "input_name"
-VERSION = "version", "serving_files", "no_warmup"
+VERSION = "version", "archive", "serving_files", "no_warmup"
 SAVED_MODEL = *VERSION, *TEXTS, *LANGUAGE_MODEL, *TRAINED
 # Options that formats and models don't read.
 UNUSED = {
@@ -160,7 +162,9 @@ def export(
     paths = [path for path in (model, options, weights) if path]
     inputs = [part for path in paths for part in parts_of_model(path)]
     if format == "saved_model":
-        check_export(output, choices.version, inputs, choices.serving_files)
+        check_export(
+            output, choices.version, inputs, choices.archive, choices.serving_files
+        )
     else:
         check_model_output(output, inputs, is_file=format == "litert")
     import_tensorflow()
@@ -281,6 +285,8 @@ def write_saved_model(
         if name != "serving_default":
             inputs, outputs = signature["inputs"], signature["outputs"]
             print(f"`{name}`: {', '.join(inputs)} → {', '.join(outputs)}")
+    if choices.archive:
+        print(f"The archive is {version_directory.write_archive(folder)}")
     if choices.serving_files:
         files = version_directory.write_serving_files(output)
         print(f"TF Serving's files are in {files}")

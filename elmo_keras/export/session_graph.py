@@ -12,14 +12,24 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from elmo_keras.export.sentences import INPUT_NAMES
+
 
 def edit_saved_model(directory: Path, signatures: dict) -> None:
-    """Moves the operations of each signature into the graph of a SavedModel."""
+    """Moves the operations of each signature into the graph of a SavedModel.
+
+    `default` then also takes the other name of its input, if it is text alone.
+    """
     path = directory / tf.saved_model.SAVED_MODEL_FILENAME_PB
     saved_model = SavedModel.FromString(path.read_bytes())
     (meta_graph,) = saved_model.meta_graphs
     for name, function in signatures.items():
         move_operations(name, function, meta_graph)
+    inputs = set(inputs_of(signatures["default"]))
+    if len(inputs) == 1 and inputs < {*INPUT_NAMES}:
+        (other_name,) = {*INPUT_NAMES} - inputs
+        for name in ("default", "serving_default"):
+            add_keyword(meta_graph.object_graph_def.nodes, name, other_name)
     path.write_bytes(saved_model.SerializeToString(deterministic=True))
     # It is the fingerprint of the file before the change.
     (directory / "fingerprint.pb").unlink(missing_ok=True)
@@ -28,6 +38,17 @@ def edit_saved_model(directory: Path, signatures: dict) -> None:
 def inputs_of(function) -> dict[str, tf.TensorSpec]:
     specs = tf.nest.flatten(function.structured_input_signature)
     return {spec.name: spec for spec in specs}
+
+
+def add_keyword(nodes, signature: str, keyword: str) -> None:
+    # TensorFlow 2 binds the arguments of a loaded signature to the parameters that the
+    # file describes and, if they don't fit, to a list of keywords that the file holds
+    # apart from them. Sessions and servers read neither.
+    node = nodes[0]
+    for name in ("signatures", signature):
+        children = {child.local_name: child.node_id for child in node.children}
+        node = nodes[children[name]]
+    node.bare_concrete_function.argument_keywords[:] = [keyword]
 
 
 def move_operations(name: str, function, meta_graph) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from elmo_keras.export.version_paths import (
     MODEL_NAME,
     SERVING_FILES,
     WARM_UP,
+    archive_path,
     new_version,
 )
 from elmo_keras.exported_elmo import LENGTHS
@@ -63,8 +65,9 @@ def export_elmo(
         as_dict: whether a call of the SavedModel returns all outputs as a dict unless
             it says otherwise. If not, it returns `default`, as google/elmo does.
         input_name: the name of the input of `default` in requests, `"sentences"` or
-            google/elmo's `"text"`.
-        version: its number; if None, one more than the highest existing one.
+            google/elmo's `"text"`. Calls from TensorFlow 2 take both.
+        version: its number; if None, one more than the highest existing one, also
+            among archives.
         warmup: whether to add warm-up requests for TensorFlow Serving.
 
     Returns:
@@ -135,6 +138,19 @@ def write_version(
         if warmup:
             write_warmup(folder / WARM_UP, signatures)
         return folder.rename(new_version(output, version))
+
+
+def write_archive(version: Path) -> Path:
+    """Writes a `.tar.gz` of a version beside it, which `hub.load` loads from a URL."""
+    path = archive_path(version)
+    with (
+        replacing(path) as temporary,
+        temporary.open("wb") as file,
+        tarfile.open(path, "w:gz", file, compresslevel=1) as archive,
+    ):
+        for member in sorted(version.iterdir()):
+            archive.add(member, member.name)
+    return path
 
 
 def write_serving_files(output: str | Path) -> Path:

@@ -15,13 +15,14 @@ METADATA = "elmo_keras.json"
 WARM_UP = f"{EXTRA}/tf_serving_warmup_requests"
 MAX_VERSION = 10**18 - 1  # TensorFlow Serving counts in int64
 _NUMBER = re.compile("[0-9]{1,18}")  # `isdecimal` takes other digits too
+_NUMBERED = re.compile(rf"([0-9]{{1,18}})|{MODEL_NAME}-([0-9]{{1,18}})\.tar\.gz")
 
 
 def new_version(output: Path, version: int | None) -> Path:
     """The path of a version that is to be written, which does not exist yet."""
     if version is None:
-        names = [path.name for path in output.glob("*")]
-        version = max(map(int, filter(_NUMBER.fullmatch, names)), default=0) + 1
+        matches = [_NUMBERED.fullmatch(path.name) for path in output.glob("*")]
+        version = max((int(m[1] or m[2]) for m in matches if m), default=0) + 1
     if version > MAX_VERSION:
         raise ValueError(
             "A version should have at most 18 digits, as TensorFlow Serving counts in "
@@ -52,11 +53,26 @@ def export_metadata(version: str | Path) -> dict[str, Any]:
     return read_options(path) if path.exists() else {}
 
 
+def archive_path(version: Path) -> Path:
+    return version.with_name(f"{MODEL_NAME}-{version.name}.tar.gz")
+
+
 def check_export(
-    output: Path, version: int | None, inputs: Iterable[Path], serving_files: bool
+    output: Path,
+    version: int | None,
+    inputs: Iterable[Path],
+    archive: bool,
+    serving_files: bool,
 ) -> None:
     check_folder(output)
     written = [new_version(output, version)]
+    if archive:
+        written.append(archive_path(written[0]))
+        if written[1].exists():
+            raise FileExistsError(
+                f"{written[1]} exists, and no archive is overwritten. Move it, or give "
+                "another --version."
+            )
     if serving_files:
         written.append(output / SERVING_FILES)
         check_folder(output / SERVING_FILES)

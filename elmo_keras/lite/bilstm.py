@@ -1,14 +1,14 @@
 """Keras' bidirectional LSTM by compiled graphs, which are made from its weights."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from elmo_keras.formats.quantise import quantise
-from elmo_keras.lite.graph import Matrix
+from elmo_keras.lite.graph import Graph, Matrix, Model
 from elmo_keras.lite.lstm import LiteLstm
-from elmo_keras.lite.lstm_graph import LstmLayer, lstm_model
+from elmo_keras.lite.lstm_graph import LstmLayer, lstm_graph
 
 # Steps of blocks by the number of their rows.
 _STEPS = {1: (8,), 4: (4,), 12: (4,), 32: (4,)}
@@ -18,8 +18,7 @@ class LiteBiLstm:
     """Keras' `Bidirectional(LSTM(units, return_sequences=True))` in int8.
 
     Args:
-        directions: kernel, recurrent kernel and bias of the forward and of the backward
-            LSTM, and perhaps a kernel `(units, n)` that multiplies its outputs.
+        directions: the arguments of `lstm_model` for the forward and the backward LSTM.
 
     With output kernels, a call returns the sum of both directions' products.
     """
@@ -29,15 +28,11 @@ class LiteBiLstm:
         for kernel, recurrent_kernel, bias, *output_kernel in directions:
             units = len(bias) // 4
             self.dim = output_kernel[0].shape[1] if output_kernel else units
-            # From Keras' order of the gates, i, f, j, o.
-            order = np.arange(len(bias)).reshape(4, -1)[[0, 2, 1, 3]].ravel()
-            kernels = _matrix(kernel[:, order]), _matrix(recurrent_kernel[:, order])
-            output = _matrix(output_kernel[0]) if output_kernel else None
-            layer = LstmLayer(*kernels, bias[order], None)
-            model = lstm_model([layer], _STEPS, output_kernel=output)
-            graph = np.frombuffer(model.to_bytes(), np.uint8)
+            model = lstm_model(
+                kernel, recurrent_kernel, bias, *output_kernel, steps=_STEPS
+            )
             self._lstms.append(
-                LiteLstm(graph, _STEPS, len(kernel), [(units, units)], self.dim)
+                LiteLstm(model, _STEPS, len(kernel), [(units, units)], self.dim)
             )
             self._sums = bool(output_kernel)
 
@@ -66,6 +61,32 @@ class LiteBiLstm:
                 real = step < counts
                 sources = np.where(real, tokens, 0)
                 lstm.run(x, sources, np.where(real, tokens, len(x)), counts, [half])
+
+
+def lstm_model(
+    kernel: np.ndarray,
+    recurrent_kernel: np.ndarray,
+    bias: np.ndarray,
+    output_kernel: np.ndarray | None = None,
+    *,
+    steps: Mapping[int, Sequence[int]],
+) -> np.ndarray:
+    """The bytes of a Keras LSTM, with a signature for each number of rows and of steps.
+
+    The gates are in Keras' order i, f, j, o. `output_kernel` `(units, n)` multiplies the
+    outputs.
+    """
+    model = Model()
+    order = np.arange(len(bias)).reshape(4, -1)[[0, 2, 1, 3]].ravel()
+    kernels = _matrix(kernel[:, order]), _matrix(recurrent_kernel[:, order])
+    layer = LstmLayer(*kernels, bias[order], None)
+    output = None if output_kernel is None else _matrix(output_kernel)
+    for rows, counts in steps.items():
+        for count in counts:
+            graph = Graph(model)
+            lstm_graph(graph, [layer], rows, count, output_kernel=output)
+            model.add(f"r{rows}_{count}", graph)
+    return np.frombuffer(model.to_bytes(), np.uint8)
 
 
 def _matrix(kernel):

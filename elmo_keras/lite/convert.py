@@ -16,7 +16,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Matrix, Model
 from elmo_keras.lite.lite_file import ARITHMETICS, MIN_COSINE, LiteFile, write_lite
-from elmo_keras.lite.lstm_graph import LstmLayer, lstm_model
+from elmo_keras.lite.lstm_graph import LstmLayer, lstm_graph
 from elmo_keras.text.word_ids import boundary_tokens
 
 # Steps of LSTM blocks by the number of their rows, the longest first; words and characters
@@ -103,13 +103,20 @@ def _lite_file(elmo, mix, sizes, max_error):
     models = {}
     for direction in (bilm.lstm.forward, bilm.lstm.backward):
         layers = [_lstm_layer(config, lstm, max_error) for lstm in direction.lstms]
-        models[direction.name] = lstm_model(
-            layers,
-            sizes["steps"],
-            cell_clip=config.cell_clip,
-            proj_clip=config.proj_clip,
-            skip=config.use_skip_connections,
-        )
+        models[direction.name] = model = Model()
+        for rows, counts in sizes["steps"].items():
+            for count in counts:
+                graph = Graph(model)
+                lstm_graph(
+                    graph,
+                    layers,
+                    rows,
+                    count,
+                    cell_clip=config.cell_clip,
+                    proj_clip=config.proj_clip,
+                    skip=config.use_skip_connections,
+                )
+                model.add(f"r{rows}_{count}", graph)
     cnn = bilm.token_representation
     models["tokens"] = _token_model(config, cnn, max_error, sizes)
     metadata: dict[str, Any] = {

@@ -1,11 +1,11 @@
 """Steps of LSTMs as a graph of LiteRT."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.lite.graph import Graph, Matrix, Model
+from elmo_keras.lite.graph import Graph, Matrix
 
 
 class LstmLayer(NamedTuple):
@@ -15,19 +15,6 @@ class LstmLayer(NamedTuple):
     recurrent_kernel: Matrix  # (4 · units, projection or units)
     bias: np.ndarray  # float32 (4 · units), with the forget gate's; gates i, j, f, o
     projection_kernel: Matrix | None  # (projection, units)
-
-
-def lstm_model(
-    layers: Sequence[LstmLayer], steps: Mapping[int, Sequence[int]], **options
-) -> Model:
-    """A signature `rROWS_STEPS` for each number of rows and of steps, see `lstm_graph`."""
-    model = Model()
-    for rows, counts in steps.items():
-        for count in counts:
-            graph = Graph(model)
-            lstm_graph(graph, layers, rows, count, **options)
-            model.add(f"r{rows}_{count}", graph)
-    return model
 
 
 def lstm_graph(

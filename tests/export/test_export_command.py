@@ -2,8 +2,8 @@
 
 import errno
 import json
-import re
 import shutil
+import tarfile
 
 import keras
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.version_directory import (
+    write_archive,
     write_serving_files,
 )
 from elmo_keras.export.version_paths import export_metadata, versions
@@ -39,9 +40,9 @@ def test_the_command_writes_one_version_after_the_other(
 ):
     command = [str(model_directory), str(tmp_path), "--no-warmup"]
     assert main([*command, "--mix", "1,0,-1", "--gamma", "2", "--version", "7"]) == 0
-    assert main(command) == 0
+    assert main([*command, "--archive"]) == 0
     assert versions(tmp_path) == [7, 8]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8", "elmo-8.tar.gz"]
     mix = export_metadata(tmp_path / "7")["mix"]
     weights = tf.nn.softmax([1.0, 0.0, -1.0])
     np.testing.assert_allclose(mix["layer_weights"], weights, atol=1e-6)
@@ -96,6 +97,7 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
     "arguments, expected",
     [
         (["nowhere", "out"], "There is no nowhere"),
+        (["model"], "Give either MODEL and OUT, or OUT, --options and --weights"),
         (["out", "--options", "o"], "Give either MODEL and OUT, or OUT, --options"),
         (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
         (
@@ -103,7 +105,9 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
             "--layer is not for a MODEL that is no .keras file",
         ),
         (["MODEL", "out", "--representation", "1"], "should be below 1"),
+        (["MODEL", "out", "--layers", "all"], 'convert "all"'),
         (["MODEL", "out", "--layers", "9"], "9"),
+        (["nowhere.keras", "out"], "There is no nowhere.keras"),
         (["KERAS", "out"], "It has: ['first', 'second']"),
         (
             ["KERAS", "out", "--layer", "second", "--l2", "1"],
@@ -111,33 +115,56 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
         ),
     ],
 )
-def test_an_error_leaves_no_file(
-    model_directory, keras_model, tmp_path, monkeypatch, error_of, arguments, expected
+def test_an_error_is_one_line_and_status_2(
+    model_directory, keras_model, tmp_path, monkeypatch, capsys, arguments, expected
 ):
     monkeypatch.chdir(tmp_path)
     paths = {"MODEL": model_directory, "KERAS": keras_model[0]}
-    assert expected in error_of(main, [paths.get(a, a) for a in arguments])
+    arguments = [str(paths.get(a, a)) for a in arguments]
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert expected in error and error.count("\n") == 1
+    assert error.startswith("elmo-keras export: ")
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch):
-    """What one has changed stays."""
+@pytest.mark.parametrize("write", ["serving files", "archive"])
+def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch, write):
+    """Also the file of a process that was killed is no obstacle to the next one."""
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "saved_model.pb").write_bytes(b"x" * 100)
+
+    def written():
+        if write == "archive":
+            return [write_archive(tmp_path / "1")]
+        return sorted(write_serving_files(tmp_path).iterdir())
 
     def full(source, target, *_, **__):
-        target.write_bytes(b"half")
+        getattr(target, "write_bytes", lambda _: None)(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfile", full)
+        patch.setattr(tarfile, "copyfileobj", full)
         with pytest.raises(OSError, match="No space left"):
-            write_serving_files(tmp_path)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-    mine = write_serving_files(tmp_path) / "batching.config"
-    mine.write_text("mine")
+            written()
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert left == [tmp_path / "1" / "saved_model.pb"]
+    assert all(path.stat().st_size for path in written())
+
+
+def test_the_serving_files_name_the_model_and_keep_changes(tmp_path):
+    config = pytest.importorskip("tensorflow_serving.config.model_server_config_pb2")
+    from google.protobuf import text_format
+
+    (tmp_path / "serving").mkdir()
+    (tmp_path / "serving" / "batching.config").write_text("mine")
     folder = write_serving_files(tmp_path)
-    text = {path.name: path.read_text() for path in folder.iterdir()}
-    assert text[mine.name] == "mine"
-    values = re.findall(r': "(.*)"', text["models.config"])
-    assert values[:2] == ["elmo", "/models/elmo"]
+    text = (folder / "models.config").read_text()
+    (model,) = text_format.Parse(
+        text, config.ModelServerConfig()
+    ).model_config_list.config
+    assert (model.name, model.base_path) == ("elmo", "/models/elmo")
+    assert (folder / "batching.config").read_text() == "mine"
     for name in ("compose.yaml", "kubernetes.yaml"):
-        assert "/models/elmo/serving/models.config" in text[name]
+        assert "/models/elmo/serving/models.config" in (folder / name).read_text()

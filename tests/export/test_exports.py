@@ -4,9 +4,7 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import functools
-import io
 import itertools
-import tarfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,7 +14,7 @@ import tensorflow as tf
 
 from elmo_keras import ElmoConfig
 from elmo_keras.config import TokenDictionary
-from elmo_keras.export.version_directory import export_elmo
+from elmo_keras.export.version_directory import export_elmo, write_archive
 from tests.support import file_server
 from tests.support.dictionaries import DICTIONARY, dictionary_config
 from tests.support.exported import TOKENS, elmo_layer, expected, padded, session_of
@@ -112,12 +110,11 @@ def session(version):
 @contextlib.contextmanager
 def hub_load(version):
     hub = pytest.importorskip("tensorflow_hub")
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
-        tar.add(version, ".")
+    archive = write_archive(version)
     with file_server.serving() as server:
-        server.files["/elmo.tar.gz?tf-hub-format=compressed"] = archive.getvalue()
+        server.files["/elmo.tar.gz?tf-hub-format=compressed"] = archive.read_bytes()
         module = hub.load(f"{server.address}/elmo.tar.gz")
+    archive.unlink()
     yield lambda name, inputs: arrays(module.signatures[name](**constants(inputs)))
 
 

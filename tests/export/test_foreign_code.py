@@ -58,7 +58,10 @@ def test_lists_of_python_and_signatures_in_tensorflow_2(elmo, check):
     for signature in ("default", "serving_default"):
         embed = elmo.signatures[signature]
         check(signature, embed(text)["elmo"].numpy())
+        check(f"{signature}, text", embed(text=text)["default"].numpy(), "default")
         check(f"{signature}, sentences", embed(sentences=text)["elmo"].numpy())
+    with pytest.raises(TypeError, match="text"):
+        elmo.signatures["default"](texts=text)
     check("tokens", elmo.signatures["tokens"](**padded())["elmo"].numpy())
 
 
@@ -139,8 +142,9 @@ def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     check("as_dict=False", elmo(SENTENCES, as_dict=False).numpy(), "default")
     layer = hub.KerasLayer(version, output_key="elmo")
     check("hub.KerasLayer, elmo", layer(tf.constant(SENTENCES)).numpy())
-    outputs = elmo.signatures["default"](text=tf.constant(SENTENCES))
-    check("signature, text", outputs["elmo"].numpy())
+    for name in ("text", "sentences"):
+        outputs = elmo.signatures["default"](**{name: tf.constant(SENTENCES)})
+        check(f"signature, {name}", outputs["elmo"].numpy())
     with tf.Graph().as_default(), v1.Session() as session:
         signatures = v1.saved_model.load(session, ["serve"], version).signature_def
     for signature in ("default", "serving_default"):

@@ -6,6 +6,7 @@ import pytest
 
 from elmo_keras.export.version_paths import (
     MAX_VERSION,
+    archive_path,
     check_export,
     new_version,
     versions,
@@ -18,7 +19,7 @@ def folder(tmp_path, monkeypatch):
     """The current folder: a model directory, a file, and a folder of versions."""
     monkeypatch.chdir(tmp_path)
     names = "model/options.json model/weights.hdf5 file versions/3/saved_model.pb"
-    for name in names.split():
+    for name in (*names.split(), "versions/elmo-5.tar.gz"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(name)
     return tmp_path
@@ -27,18 +28,25 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (["model", "file"], "file should be a folder, but is none"),
         (["file", "file"], "file should be a folder, but is none"),
+        (["model", "file/a/b"], "file should be a folder for file/a/b"),
+        (["model", "/proc/exports"], "Nothing can be written to the folder /proc"),
         (["model", "versions", "--version", "3"], "none is ever overwritten"),
         (
             ["model", "versions", "--version", str(10**18)],
             f"at most 18 digits, as TensorFlow Serving counts in int64. Received: {10**18}",
+        ),
+        (
+            ["model", "versions", "--version", "5", "--archive"],
+            "versions/elmo-5.tar.gz exists, and no archive is overwritten",
         ),
         (["model", "blocked", "--serving-files"], "blocked/serving should be a folder"),
         (["versions", "versions", "--serving-files"], "versions/serving is an input"),
     ],
 )
 def test_a_wrong_output_is_refused_before_the_model_is_read(
-    folder, monkeypatch, error_of, arguments, problem
+    folder, monkeypatch, capsys, arguments, problem
 ):
     monkeypatch.setattr("elmo_keras.Elmo.from_pretrained", None)
     parts = "elmo_keras.export.command.parts_of_model"
@@ -46,7 +54,9 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     Path("blocked").mkdir()
     Path("blocked/serving").touch()
     before = sorted(folder.rglob("*"))
-    assert problem in error_of(command("export"), arguments)
+    assert command("export")(arguments) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1
     assert sorted(folder.rglob("*")) == before
 
 
@@ -54,22 +64,27 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
 def test_an_output_beside_or_in_the_model_is_fine(folder, output):
     before = sorted(folder.rglob("*"))
     model = [Path("model/options.json"), Path("model/weights.hdf5")]
-    check_export(Path(output), None, model, serving_files=True)
+    check_export(Path(output), None, model, archive=True, serving_files=True)
     assert sorted(folder.rglob("*")) == before
 
 
-def test_the_next_version_has_the_number_of_no_version():
+def test_the_next_version_has_the_number_of_no_version_and_no_archive():
     assert new_version(Path("nowhere"), None) == Path("nowhere/1")
-    assert new_version(Path("versions"), None) == Path("versions/4")
+    assert new_version(Path("versions"), None) == Path("versions/6")
     assert new_version(Path("versions"), 4) == Path("versions/4")
     Path("versions/7").touch()  # a file takes a number too
     assert new_version(Path("versions"), None) == Path("versions/8")
     for taken in (3, 7):
         with pytest.raises(FileExistsError, match="none is ever overwritten"):
             new_version(Path("versions"), taken)
-    Path("versions", "9" * 200).mkdir()  # no version: it is above int64
+    assert archive_path(Path("versions/5")).exists()
+
+
+def test_a_number_above_int64_is_no_version():
+    for name in (str(2**63), "9" * 200):
+        Path("versions", name).mkdir()
     assert versions("versions") == [3]
-    assert new_version(Path("versions"), None) == Path("versions/8")
+    assert new_version(Path("versions"), None) == Path("versions/6")
     Path("versions", str(MAX_VERSION)).mkdir()
     assert versions("versions") == [3, MAX_VERSION]
     with pytest.raises(ValueError, match="Give a smaller --version"):

@@ -166,7 +166,7 @@ def test_other_outputs_and_options_of_other_formats_are_refused(
     for output, options, message in [
         (exact, [], "exists"),
         (exact.with_suffix(""), [], ".tflite"),
-        (exact.with_name("new.tflite"), ["--no-warmup"], "--no-warmup is not for"),
+        (exact.with_name("new.tflite"), ["--archive"], "--archive is not for --format"),
     ]:
         arguments = [model_directory, output, *LITE[:2], *options]
         assert message in error_of(export, arguments)
