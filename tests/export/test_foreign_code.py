@@ -150,3 +150,31 @@ def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     for signature in ("default", "serving_default"):
         assert list(signatures[signature].inputs) == ["text"]
     assert sorted(signatures["tokens"].inputs) == ["sequence_len", "tokens"]
+
+
+def test_one_constant_length_for_all_rows(exported_version, elmo):
+    tokens = [["so", "close", "", ""], ["no", "matter", "how", "far"]]
+    inputs = {"tokens": tf_keras.Input((4,), dtype="string")}
+    inputs["sequence_len"] = tf.constant([4])
+    layer = hub.KerasLayer(str(exported_version), signature="tokens", output_key="elmo")
+    model = tf_keras.Model(inputs["tokens"], layer(inputs))
+    whole = {"tokens": tokens, "sequence_len": [4, 4]}
+    expected = elmo(whole, signature="tokens", as_dict=True)["elmo"]
+    np.testing.assert_allclose(
+        model.predict(tf.constant(tokens), verbose=0), expected, atol=1e-6
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"such as tf\.fill\("):
+        elmo.signatures["tokens"](
+            tokens=tf.constant(tokens), sequence_len=tf.constant([4, 4, 4])
+        )
+
+
+def test_a_hub_layer_of_a_signature(exported_version, check):
+    path = str(exported_version)
+    layer = hub.KerasLayer(path, signature="default", signature_outputs_as_dict=True)
+    check("hub.KerasLayer, dict", layer(np.array(SENTENCES))["elmo"].numpy())
+    tokens = tf_keras.Input([None], dtype=tf.string)
+    entries = {"tokens": tokens, "sequence_len": tf_keras.Input([], dtype="int32")}
+    layer = hub.KerasLayer(path, signature="tokens", output_key="elmo")
+    model = tf_keras.Model(entries, layer(entries))
+    check("hub.KerasLayer, tokens", model.predict(padded(), verbose=0))

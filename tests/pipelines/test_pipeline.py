@@ -1,5 +1,6 @@
 """Pipelines: text in, answers with their places out."""
 
+import gc
 import io
 import itertools
 import pickle
@@ -258,3 +259,12 @@ def test_a_head_is_saved_with_the_frozen_language_model_below_it(
     assert not (tmp_path / "head").exists()
     head_files.save_head(path, str(model_directory), tmp_path / "head")
     assert pipeline(tmp_path / "head")("The bank")[1]["text"] == "bank"
+
+
+def test_a_pipeline_leaves_the_collector_as_it_was():
+    gc.disable()
+    try:
+        pipeline("en-coref")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
