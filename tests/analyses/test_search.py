@@ -339,6 +339,22 @@ def test_vectors_that_are_0_are_never_found(tmp_path, real):
         np.testing.assert_allclose(cosines, [1] * real, atol=1e-6)
 
 
+def test_a_full_disk_keeps_the_index_before(rows, tmp_path, monkeypatch):
+    path = tmp_path / "index"
+    make_index(Vectors(rows), path, "Flat")
+    before = path.read_bytes(), read_metadata(path)
+
+    def fail(_, name):
+        Path(name).write_bytes(b"half")
+        raise RuntimeError("write error")
+
+    monkeypatch.setattr(faiss, "write_index", fail)
+    with pytest.raises(OSError, match="write error"):
+        make_index(Vectors(rows[:99]), path, "Flat", overwrite=True)
+    assert (path.read_bytes(), read_metadata(path)) == before
+    assert len([*tmp_path.iterdir()]) == 2, "nothing is left over"
+
+
 def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
     rows, tmp_path
 ):

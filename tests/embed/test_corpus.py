@@ -6,6 +6,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -19,6 +21,7 @@ from tests.support.commands import command
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
+from tests.support.paths import ROOT
 
 main = command("embed")
 
@@ -234,6 +237,26 @@ def test_a_disk_with_room_for_the_parts_only_is_an_error(embed, source, tmp_path
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert raised.value.errno == errno.EFBIG and not (tmp_path / name).exists()
     assert run().tokens_now == 0 and len(read_embeddings(tmp_path / name)) == 44
+
+
+def test_a_program_ends_in_order_after_hdf5_found_the_disk_full(tmp_path):
+    """HDF5 closes what is left of a file when Python is gone, and crashes."""
+    pytest.importorskip("resource")
+    code = (
+        "import resource, sys, numpy as np\n"
+        "from pathlib import Path\n"
+        "from elmo_keras.embed.writers.hdf5 import write_hdf5\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
+        "batches = [(range(1), [np.ones((2, 3), 'f4')])]\n"
+        "try:\n"
+        "    write_hdf5(Path('out'), batches, metadata={}, sentence_to_index=None)\n"
+        "except OSError as error:\n"
+        "    sys.exit(error.errno)"
+    )
+    command = [sys.executable, "-c", code]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment)
+    assert done.returncode == errno.EFBIG
 
 
 def test_the_command_mixes_layers_and_prints_a_summary(
