@@ -120,6 +120,8 @@ class TextClassifier(LabelModel):
         self.integrator = FastBidirectional(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
         self.maxout = Maxout(units, name="maxout")
+        activation = "sigmoid" if multi_label else "softmax"
+        self.decision = keras.layers.Dense(len(labels), activation, name="decision")
 
     def build(self, input_shape=None):
         self.encoder.build()

@@ -64,6 +64,7 @@ class ESIM(LabelModel):
         self.inference = keras.layers.Dense(units, "relu", name="inference")
         self.composition = FastBidirectional(units, name="composition")
         self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
+        self.decision = keras.layers.Dense(len(labels), "softmax", name="decision")
 
     def build(self, input_shape=None):
         self.encoder.build()

@@ -253,7 +253,6 @@ def _elmo_layer(settings):
         settings.model,
         num_representations=2 if settings.elmo_at == "both" else 1,
         layers=settings.layers,
-        gamma=settings.gamma,
         l2=settings.l2 if settings.layers == "mix" else 0.0,
         layer_norm=settings.layer_norm,
         dropout=settings.elmo_dropout,

@@ -65,7 +65,6 @@ class Settings:
         layers: mix, average, top, or the index of a layer
         l2: penalty on the mix, the paper's λ
         layer_norm: normalise each layer of a token before the mix
-        gamma: what the mix's factor starts from; 1 if not set
         elmo_dropout: rate of the dropout on ELMo
         fine_tune: train the language model as well
         arithmetic: of a frozen language model; float32 if not set
@@ -102,7 +101,6 @@ class Settings:
     layers: OneLayer = "mix"
     l2: NonNegative = 0.001
     layer_norm: bool = False
-    gamma: Positive | None = None
     elmo_dropout: Rate = 0.5
     fine_tune: bool = False
     arithmetic: Arithmetic | None = None

@@ -189,8 +189,6 @@ class LabelModel(TaskModel):
         self.labels = list(labels)
         self.multi_label = multi_label
         self.threshold = threshold
-        activation = "sigmoid" if multi_label else "softmax"
-        self.decision = keras.layers.Dense(len(labels), activation, name="decision")
 
     def get_config(self):
         return super().get_config() | {"labels": self.labels}

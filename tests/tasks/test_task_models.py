@@ -442,7 +442,7 @@ TRUTH = ["False", "True"]
             ESIM,
             entailments,
             {"labels": TRUTH, "units": 11, "dropout": 0.0},
-            0.9,
+            0.85,
         ),
     ],
 )
