@@ -72,7 +72,7 @@ def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
     reused = prepared([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
     assert reused.inputs.new_softmax
     lines = report.describe_inputs(reused.inputs, reused.streams)
-    assert "Softmax: a new one." in lines
+    assert "Softmax: a new one, with random weights" in lines
 
     def weights_after(n_steps):
         assert reused.attempt(tmp_path / "tuned", n_steps=n_steps)
