@@ -136,6 +136,7 @@ mean {run.loss_name.replace("_", " ")} of the last steps {progress.mean_loss():.
 
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     figure = Figure(figsize=(10, 4), layout="constrained")
     training, validation = figure.subplots(1, 2)
@@ -147,7 +148,8 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
         means = np.convolve(loss, window, "valid") / np.convolve(
             tokens, window, "valid"
         )
-        training.plot(read[len(window) - 1 :], means, color="black")
+        middles = np.convolve(read, window / len(window), "valid")
+        training.plot(middles, means, color="black")
     validation.set(title="Held-out text: full softmax", ylabel="perplexity")
     tokens, *perplexities = np.array(progress.held_out).T[:3]
     for name, values, marker in zip(("forward", "backward"), perplexities, "><"):
@@ -155,6 +157,7 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     validation.legend(frameon=False)
     for axes in (training, validation):
         axes.set(xlabel="tokens read in each direction", yscale="log")
+        axes.yaxis.set_minor_locator(LogLocator(subs=(2, 3, 4, 5, 7)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("{x:g}")
         axes.grid(alpha=0.3)
