@@ -64,8 +64,13 @@ class RestServer:
             shutdown_timeout=SENDING_SECONDS,
         )
         await runner.setup()
-        await web.SockSite(runner, self._socket).start()
+        site = web.SockSite(runner, self._socket)
+        await site.start()
         await self._stop.wait()
+        await site.stop()
+        await asyncio.sleep(
+            0.01
+        )  # a connection of this moment is closed with the others
         await runner.cleanup()
 
     def _application(self):
