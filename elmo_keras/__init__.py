@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.text.tokenizers import split_words as split_words
     from elmo_keras.text.tokens import tokenize as tokenize
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
+    from elmo_keras.training.callbacks import Validation as Validation
+    from elmo_keras.training.checkpoint import Checkpoints as Checkpoints
     from elmo_keras.training.keras_model import (
         TrainableLanguageModel as TrainableLanguageModel,
     )
@@ -38,6 +40,7 @@ if TYPE_CHECKING:  # `X as X` says that X is public
 # and Keras take seconds, and an `Embedder` of LiteRT needs neither.
 _MODULES = {
     "BidirectionalLanguageModel": "bilm",
+    "Checkpoints": "training.checkpoint",
     "Corpus": "text.corpus",
     "Elmo": "elmo",
     "ElmoConfig": "config",
@@ -48,6 +51,7 @@ _MODULES = {
     "Streams": "training.streams",
     "Tokenize": "text.tokenize_layer",
     "TrainableLanguageModel": "training.keras_model",
+    "Validation": "training.callbacks",
     "Vocabulary": "text.vocabulary",
     "character_ids": "text.characters",
     "embed_corpus": "embed.corpus",
