@@ -8,6 +8,7 @@ from tests.support.embedding_runs import text_of
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
+from elmo_keras.embed.engines.engine import pool
 from elmo_keras.lite.convert import convert
 
 SENTENCES = [*text_of(29), "a word"]
@@ -21,6 +22,15 @@ KINDS = [
     {"layers": "all", "keep_sentence_boundaries": True},
     {"pooling": "mean", "keep_sentence_boundaries": True, "lower_case": True},
 ]
+
+
+def test_pooling_is_over_the_tokens_of_each_sentence():
+    tokens = np.float32([[1, -5], [3, -7], [2, 9]])
+    lengths = np.array([2, 0, 1])
+    for pooling, first in ("max", [3, -5]), ("mean", [2, -6]):
+        np.testing.assert_array_equal(
+            pool(tokens, lengths, pooling), [first, [0, 0], [2, 9]]
+        )
 
 
 @pytest.fixture(scope="module")
