@@ -13,7 +13,13 @@ from cyclopts import Parameter
 
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.corpus import TextStatistics
-from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
+from elmo_keras.training.options import (
+    EPOCHS,
+    TUNING_EPOCHS,
+    Limits,
+    RunSettings,
+    TextData,
+)
 from elmo_keras.util.command import (
     INTERRUPTED,
     CommandFailed,
@@ -31,7 +37,7 @@ NEIGHBORS = 3
 MAX_USES = 1000
 # For Python's language reference, which is a small text.
 EXAMPLE_EPOCHS, EXAMPLE_ROWS = 6, 32
-EXAMPLE_UPDATES = {"optimizer": "muon", "learning_rate": 0.005, "schedule": "cosine"}
+EXAMPLE_UPDATES = {"optimizer": "muon", "schedule": "cosine"}
 NO_TEXT, USUAL, NO_LIMITS = TextData(), RunSettings(), Limits()
 
 
@@ -55,7 +61,11 @@ def train(
 
         elmo-keras train
         elmo-keras train --train 'text/*.txt.gz' --valid valid.txt --output MODEL_DIR
+        elmo-keras train --init en --train TEXT --valid VALID --output MODEL_DIR
         elmo-keras train --evaluate --valid test.txt --output MODEL_DIR
+
+    The model with the lowest perplexity of the held-out text is kept, the one before
+    training included; if none is lower, the status is 1.
 
     Args:
         output: model directory
@@ -69,16 +79,18 @@ def train(
         return print_perplexity(output, data)
     if bool(data.train) != bool(data.valid):
         raise ValueError("--train and --valid should be given together.")
-    if not data.train:
-        is_free = all(getattr(settings, name) is None for name in EXAMPLE_UPDATES)
+    if not data.train and not settings.model:
+        chosen = settings.optimizer or settings.learning_rate or settings.schedule
         settings = dataclasses.replace(
             settings,
             batch_size=settings.batch_size or EXAMPLE_ROWS,
-            **(EXAMPLE_UPDATES if is_free else {}),
+            **({} if chosen else EXAMPLE_UPDATES),
         )
     if not limits.epochs and not limits.steps:
         epochs = EPOCHS if data.train else EXAMPLE_EPOCHS
-        limits = dataclasses.replace(limits, epochs=epochs)
+        limits = dataclasses.replace(
+            limits, epochs=TUNING_EPOCHS if settings.model else epochs
+        )
     word = neighbors or (None if data.train else EXAMPLE_WORD)
     return run_training(output, data, settings, limits, word=word, dry_run=dry_run)
 
@@ -92,14 +104,17 @@ def run_training(
     word: str | None,
     dry_run: bool,
 ) -> int:
-    """Trains from the newest checkpoint on, if there is one, and reports the result."""
+    """Trains from the newest checkpoint on, if there is one, and reports the result.
+
+    Raises:
+        CommandFailed: training failed, or the held-out perplexity did not fall.
+    """
     import_tensorflow()
     from elmo_keras.training import cost, distribution, report
     from elmo_keras.training.callbacks import Stopped
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
     from elmo_keras.training.run import (
         check_output,
-        has_model,
         make_callbacks,
         make_model,
         make_streams,
@@ -127,7 +142,7 @@ def run_training(
             return 0
         model = make_model(inputs, settings, strategy=strategy, n_steps=n_steps)
         finished = True
-        with failures_of_training(strategy), stopping() as stop:
+        with failures_of_training(strategy, output), stopping() as stop:
             callbacks = make_callbacks(
                 inputs, settings, limits, output, n_steps=n_steps, stop=stop.is_set
             )
@@ -141,22 +156,33 @@ def run_training(
             except Stopped:
                 finished = False
             checkpoints, validation, *_ = callbacks
-            if not has_model(output):
-                validation.write_model()
+            progress, kept = validation.run.progress, validation.kept
+            fell = progress.means()[kept] < progress.means()[0]
             if worker == 0:
-                report.write_card(
-                    validation.run, inputs, data, checkpoints.all_metadata(), output
-                )
+                metadata = checkpoints.all_metadata()
+                report.write_card(validation, inputs, data, metadata, output)
             say(f"The model is in {output}")
-            say(report.describe_result(validation.run.progress, finished))
-            if finished and worker == 0 and uses:
-                print_similar_uses(output, uses)
+            if not finished:
+                step = progress.step
+                say(f"Interrupted at step {step:,}. The same command resumes there.")
+            elif fell:
+                say(report.describe_result(progress, kept))
+                if worker == 0 and uses:
+                    print_similar_uses(output, uses)
             distribution.sum_over_workers(strategy, np.zeros(()))  # waits for them
+    if finished and not fell:
+        which = "the last one" if limits.keep_last else "the one before training"
+        raise CommandFailed(
+            f"{report.describe_rise(progress)} The model in {output} is {which}. A lower "
+            "--learning-rate may help."
+        )
     return 0 if finished else INTERRUPTED
 
 
 @contextlib.contextmanager
-def failures_of_training(strategy: "tf.distribute.Strategy") -> Iterator[None]:
+def failures_of_training(
+    strategy: "tf.distribute.Strategy", output: Path
+) -> Iterator[None]:
     """Turns errors that arguments and input did not cause into `CommandFailed`."""
     import tensorflow as tf
 
@@ -168,6 +194,10 @@ def failures_of_training(strategy: "tf.distribute.Strategy") -> Iterator[None]:
         raise CommandFailed(
             f"{error}. Older checkpoints are kept: the same command resumes from the "
             "newest."
+        ) from error
+    except FloatingPointError as error:
+        raise CommandFailed(
+            f"{error} The model in {output} is the best one before that."
         ) from error
     except tf.errors.OpError as error:
         if n_workers(strategy) == 1:

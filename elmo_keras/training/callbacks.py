@@ -29,7 +29,9 @@ class Validation(TrainingCallback):
         corpus: the held-out text.
         vocabulary: the words of the softmax.
         every: steps after which it is evaluated, too.
-        directory: of the model with the lowest perplexity, which is written there.
+        directory: where the model with the lowest perplexity is written; the one before
+            training counts, too.
+        keep_last: whether the last evaluated model is written instead.
         options: further keys of its `options.json`.
     """
 
@@ -39,12 +41,14 @@ class Validation(TrainingCallback):
         vocabulary: Vocabulary,
         *,
         every: int | None = None,
-        directory: Path | None = None,
+        directory: str | Path | None = None,
+        keep_last: bool = False,
         options: dict[str, Any] | None = None,
     ):
         super().__init__()
         self.corpus, self.vocabulary, self.every = corpus, vocabulary, every
-        self.directory, self.options = directory, options
+        self.directory = directory and Path(directory)
+        self.options, self.keep_last = options, keep_last
 
     def on_epoch_begin(self, epoch, logs=None):
         run = self.run
@@ -54,16 +58,22 @@ class Validation(TrainingCallback):
             before = run.progress.evaluations()[0]
             run.bar.say(f"Held-out perplexity before training: {before}")
 
+    def on_train_batch_begin(self, batch, logs=None):
+        # Not earlier: a model without a checkpoint is taken for a finished one.
+        if self.run.progress.step == 0:
+            self._write_model()
+
     def on_train_batch_end(self, batch, logs=None):
         if self.every and not self.run.progress.step % self.every:
-            self._add_evaluation()
+            self.add_evaluation()
 
     def on_epoch_end(self, epoch, logs):
-        self._add_evaluation()
+        self.add_evaluation()
         perplexity = self.run.progress.evaluations()[-1].zero.mean
         logs |= {"val_loss": math.log(perplexity), "val_perplexity": perplexity}
 
-    def _add_evaluation(self):
+    def add_evaluation(self) -> None:
+        """Evaluates the model as it is, and writes it if it is to be kept."""
         run, progress = self.run, self.run.progress
         with run.paused("Evaluating the held-out text"):
             if progress.held_out[-1][0] == progress.tokens:
@@ -74,8 +84,14 @@ class Validation(TrainingCallback):
                 f"Step {progress.step:,}: {run.loss_name.replace('_', ' ')} "
                 f"{progress.mean_loss():.3f} nats\nHeld-out perplexity: {result}"
             )
-            if progress.not_better == 0:
-                self.write_model()
+            if self.kept == len(progress.held_out) - 1:
+                self._write_model()
+
+    @property
+    def kept(self) -> int:
+        """The index of the evaluation of the model that is kept."""
+        progress = self.run.progress
+        return len(progress.held_out) - 1 if self.keep_last else progress.best
 
     def evaluate(self) -> HeldOutPerplexity:
         """The perplexity of the held-out text; workers share its rows."""
@@ -91,10 +107,10 @@ class Validation(TrainingCallback):
             sum_over_workers(strategy, sums), self.corpus.n_predictions
         )
         if not np.isfinite(result).all():
-            raise FloatingPointError(DIVERGED)
+            raise FloatingPointError(DIVERGED.format(np.log(result.zero.mean)))
         return result
 
-    def write_model(self) -> None:
+    def _write_model(self):
         if self.directory is not None and worker(self.run.strategy) == 0:
             save_model(
                 self.directory,
@@ -112,29 +128,34 @@ class StopAt(TrainingCallback):
     """Ends training at a limit, or when `stop` is true after a step.
 
     A stop saves a checkpoint and raises `Stopped`: what comes after the last step is not
-    waited for.
+    waited for, but for a first evaluation.
     """
 
     def __init__(
-        self, limits: Limits, checkpoints: Checkpoints, stop: Callable[[], bool]
+        self,
+        limits: Limits,
+        checkpoints: Checkpoints,
+        validation: Validation,
+        stop: Callable[[], bool],
     ):
         super().__init__()
         self.limits, self.checkpoints, self.stop = limits, checkpoints, stop
+        self.validation = validation
 
     def on_train_begin(self, logs=None):
         run = self.run
         run.n_steps = self.limits.total_steps(run.streams.n_steps(0))
         if reached := self.limits.reached(run.progress):
             limits = " and ".join(f"{name} {n}" for name, n in reached.items())
-            run.bar.say(
-                f"Training is finished: it has reached {limits}. More continue it."
-            )
+            run.bar.say(f"Training is finished: it has reached {limits}.")
             self.run.model.stop_training = True
 
     def on_train_batch_end(self, batch, logs=None):
         self.on_epoch_end(0)
         if not self.run.model.stop_training and self._agree():
             self.checkpoints.save()
+            if len(self.run.progress.held_out) == 1:  # or no training would be kept
+                self.validation.add_evaluation()
             raise Stopped
 
     def on_epoch_end(self, epoch, logs=None):

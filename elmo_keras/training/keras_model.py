@@ -69,7 +69,7 @@ class TrainableLanguageModel(keras.Model):
 
         Raises:
             ValueError: the streams, their words or the optimizer don't fit.
-            FloatingPointError: the loss is no longer finite.
+            FloatingPointError: the loss is no longer finite, or far above the start.
         """
         n_replicas = self.distribute_strategy.num_replicas_in_sync
         if not isinstance(x, Streams) or x.n_rows % (n_replicas * self.parts):

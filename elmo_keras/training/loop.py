@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from elmo_keras.progress import Progress as ProgressBar
@@ -19,7 +18,10 @@ from elmo_keras.training.streams import Streams
 if TYPE_CHECKING:
     from elmo_keras.training.keras_model import TrainableLanguageModel
 
-DIVERGED = "The loss is no longer finite. Start again with a lower learning rate."
+DIVERGED = (
+    "Training diverged: the loss is {:.1f} nats a token. Start again with a lower "
+    "learning rate, in another folder."
+)
 READ_EVERY = 10  # steps between reads of the losses; each read makes the host wait
 READ_AFTER = 1.0  # seconds after which the next step is read, however few there are
 
@@ -153,9 +155,9 @@ class TrainingRun:
             return
         progress, before = self.progress, self.progress.tokens
         for loss, n_tokens in self._unread:
-            if not np.isfinite(float(loss)):
-                raise FloatingPointError(DIVERGED)
             progress.add_step(float(loss), int(n_tokens))
+        if not progress.mean_loss() < progress.highest_loss:
+            raise FloatingPointError(DIVERGED.format(progress.mean_loss()))
         now = time.perf_counter()
         progress.seconds += now - self._since
         self._unread, self._since = [], now

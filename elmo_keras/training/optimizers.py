@@ -5,6 +5,8 @@ import re
 import keras
 import tensorflow as tf
 
+from elmo_keras.training.options import RATES
+
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class RowAdagrad(keras.optimizers.Adagrad):
@@ -98,16 +100,19 @@ OPTIMIZERS = {
 
 def make_optimizer(
     name: str = "adagrad",
-    learning_rate: float = 0.2,
+    learning_rate: float | None = None,
     *,
     schedule: str = "constant",
     n_steps: int = 1,
 ) -> keras.optimizers.Optimizer:
     """An optimizer, whose rate falls to 0 in `n_steps` unless it is constant.
 
+    Without `learning_rate` it has the one of `elmo-keras train` for a new model.
+
     With `cosine` it first rises from 0, in a tenth of the steps, at most 1000. All
     but Adagrad update every row of the softmax at each step.
     """
+    learning_rate = learning_rate or RATES[name][0]
     warm_up_steps = min(1000, n_steps // 10)
     rate = {
         "constant": learning_rate,

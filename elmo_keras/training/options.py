@@ -12,7 +12,16 @@ from elmo_keras.util.arguments import Count, Index, Positive, Rate, Seed, Share,
 if TYPE_CHECKING:
     from elmo_keras.training.progress import Progress
 
-EPOCHS = 10  # if there is no limit
+EPOCHS, TUNING_EPOCHS = 10, 5  # if there is no limit
+# Optimizer → learning rates of a new model and of fine-tuning.
+RATES = {
+    "adagrad": (0.2, 0.02),
+    "adam": (0.002, 0.0005),
+    "lion": (0.0003, 0.0001),
+    "muon": (0.005, 0.001),
+    "rmsprop": (0.001, 0.0002),
+    "sgd": (1.0, 0.1),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,16 +83,18 @@ class RunSettings:
         published_state: always carry the LSTM state over, as bilm-tf does; the
             perplexity with the state carried over chooses the model
         seed: of initial weights, order of the sentences, negatives and dropout
-        batch_size: rows of text per replica; 128 if not given
+        batch_size: rows of text per replica; 128 if not given, 32 with a model to start
+            from
         unroll_steps: tokens of each row in a step
         negatives: of the sampled softmax
         full_softmax: no sampling
         dropout: on the inputs of the LSTM layers and the last output
         clip_norm: global norm at which gradients are clipped
-        optimizer: of the weights; adagrad if not given
-        learning_rate: 0.2 if not given
-        schedule: of the learning rate; constant if not given; cosine rises first, in a
-            tenth of the steps (at most 1000)
+        optimizer: of the weights; adagrad if not given, adam with a model to start from
+        learning_rate: if not given, one for the optimizer: 0.2 for adagrad, 0.005 for
+            muon; with a model to start from a lower one, 0.0005 for adam
+        schedule: of the learning rate; constant if not given, cosine with a model to start
+            from, which rises first, in a tenth of the steps (at most 1000)
         arithmetic: of the matrix products
         replicas: on this machine; all GPUs if not given
         parts: of a batch, computed one after another (gradient accumulation): same
@@ -165,19 +176,19 @@ class RunSettings:
     @property
     def n_rows(self) -> int:
         """The rows of text that a replica reads in a step."""
-        return self.batch_size or 128
+        return self.batch_size or (32 if self.model else 128)
 
     @property
     def optimizer_name(self) -> str:
-        return self.optimizer or "adagrad"
+        return self.optimizer or ("adam" if self.model else "adagrad")
 
     @property
     def schedule_name(self) -> str:
-        return self.schedule or "constant"
+        return self.schedule or ("cosine" if self.model else "constant")
 
     @property
     def rate(self) -> float:
-        return self.learning_rate or 0.2
+        return self.learning_rate or RATES[self.optimizer_name][bool(self.model)]
 
     def n_negatives(self, vocabulary_size: int) -> int | None:
         """Negatives of the sampled softmax, or None if the softmax is full."""
@@ -191,11 +202,13 @@ class Limits:
     """The limits of training, and how often it evaluates and writes checkpoints.
 
     Args:
-        epochs: maximum number of epochs; 10 if neither they nor steps are given
+        epochs: maximum number of epochs; if neither they nor steps are given 10, or 5 with
+            a model to start from
         steps: maximum number of steps
         patience: maximum number of evaluations in a row without a lower perplexity
         checkpoint_every: steps
         evaluate_every: steps; each epoch ends with one as well
+        keep_last: keep the last weights, not those with the lowest held-out perplexity
     """
 
     epochs: Count | None = None
@@ -203,6 +216,7 @@ class Limits:
     patience: Count | None = None
     checkpoint_every: Count = 500
     evaluate_every: Count | None = None
+    keep_last: bool = False
 
     def reached(self, progress: "Progress") -> dict[str, int]:
         limits = {

@@ -1,6 +1,7 @@
 """The progress of a training run, which its checkpoints hold."""
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
+DIVERGED_RISE = 100  # of the perplexity, over the one before training
 
 
 @dataclasses.dataclass
@@ -46,15 +48,22 @@ class Progress:
             for row in self.held_out
         ]
 
-    def chosen_mean(self, result: HeldOutPerplexity) -> float:
-        return getattr(result, self.chosen_by).mean
+    def means(self) -> list[float]:
+        """The perplexities that choose the model, the first one before training."""
+        return [getattr(result, self.chosen_by).mean for result in self.evaluations()]
 
-    def best_evaluation(self) -> HeldOutPerplexity | None:
-        """The lowest perplexity after a step; None if there is no such evaluation."""
-        return min(self.evaluations()[1:], key=self.chosen_mean, default=None)
+    @property
+    def best(self) -> int:
+        """The index of the evaluation with the lowest perplexity."""
+        return int(np.argmin(self.means() or [0]))
 
     @property
     def not_better(self) -> int:
         """The number of evaluations since the one with the lowest perplexity."""
-        means = [self.chosen_mean(result) for result in self.evaluations()[1:]]
-        return len(means) - 1 - int(np.argmin(means)) if means else 0
+        return max(len(self.held_out) - 1, 0) - self.best
+
+    @property
+    def highest_loss(self) -> float:
+        """The loss from which on training has diverged, in nats."""
+        before, *_ = self.means() or [math.inf]
+        return math.log(DIVERGED_RISE * before)

@@ -11,8 +11,8 @@ import numpy as np
 from elmo_keras.files import installed_version
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.hub.catalogue import CARD, CURVES
+from elmo_keras.training.callbacks import Validation
 from elmo_keras.training.inputs import Inputs
-from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.options import TextData
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
@@ -45,31 +45,34 @@ def describe_inputs(inputs: Inputs, streams: Streams) -> str:
     return "\n".join(lines)
 
 
-def describe_result(progress: Progress, finished: bool) -> str:
-    """Lines with both perplexities and their ratio, or the step of the interruption."""
-    if not finished:
-        step = progress.step
-        return f"Interrupted at step {step:,}. The same command resumes there."
-    before = progress.evaluations()[0]
-    after = progress.best_evaluation() or before
-    times = progress.chosen_mean(before) / progress.chosen_mean(after)
-    verb = "fell to 1/" if times >= 1 else "rose to "
+def describe_result(progress: Progress, kept: int) -> str:
+    """Lines with the perplexities before training and of the evaluation that is kept."""
+    results, means = progress.evaluations(), progress.means()
     return (
-        f"Held-out perplexity before training: {before}\n"
-        f"Held-out perplexity after training:  {after}\n"
-        f"The mean {verb}{max(times, 1 / times):.1f} of what it was"
+        f"Held-out perplexity before training: {results[0]}\n"
+        f"Held-out perplexity after training:  {results[kept]}\n"
+        f"The mean fell from {means[0]:,.1f} to {means[kept]:,.1f}"
     )
 
 
+def describe_rise(progress: Progress) -> str:
+    """A sentence on a last perplexity that is not below the one before training."""
+    before, *_, after = progress.means()
+    times = after / before
+    rise = f"{times:,.0f}-fold" if times >= 2 else f"by {times - 1:.1%}"
+    return f"The held-out perplexity rose {rise}, from {before:,.1f} to {after:,.1f}."
+
+
 def write_card(
-    run: TrainingRun,
+    validation: Validation,
     inputs: Inputs,
     data: TextData,
     metadata: dict[str, Any],
     output: Path,
 ) -> None:
     """Writes the model card and the curves; `metadata` are the options of the run."""
-    card = model_card(run, inputs, data, metadata)
+    run = validation.run
+    card = model_card(validation, inputs, data, metadata)
     (output / CARD).write_text(card, encoding="utf-8")
     try:
         draw_curves(run.progress, output / CURVES, run.loss_name.replace("_", " "))
@@ -77,8 +80,9 @@ def write_card(
         print("There are no curves without matplotlib: pip install matplotlib")
 
 
-def model_card(run, inputs, data, metadata) -> str:
-    progress, best = run.progress, run.progress.best_evaluation()
+def model_card(validation, inputs, data, metadata) -> str:
+    run, progress = validation.run, validation.run.progress
+    kept = progress.evaluations()[validation.kept]
     texts = ("Training", data.train), ("Held-out", data.valid)
     files = [
         f"{k} ({', '.join(v or ['Python’s language reference'])})" for k, v in texts
@@ -86,6 +90,9 @@ def model_card(run, inputs, data, metadata) -> str:
     train, valid = (f"- {f}: {s}" for f, s in zip(files, inputs.statistics))
     versions = [f"{p} {installed_version(p) or '(not installed)'}" for p in PACKAGES]
     chosen = "first" if progress.chosen_by == "zero" else "second"
+    choice = f"The {chosen} mean chose the weights."
+    if validation.keep_last:
+        choice = "The weights are the last ones."
     rate = progress.tokens / max(progress.seconds, 1e-9)
     evaluations = [
         (f"{int(tokens):,}", *(f"{perplexity:.1f}" for perplexity in perplexities))
@@ -98,10 +105,10 @@ def model_card(run, inputs, data, metadata) -> str:
 
 ## Held-out perplexity (full softmax)
 
-- each sentence from the zero state, as `Elmo` reads it: {best and best.zero}
-- state carried over from sentence to sentence, as in published perplexities: {best and best.carried}
+- each sentence from the zero state, as `Elmo` reads it: {kept.zero}
+- state carried over from sentence to sentence, as in published perplexities: {kept.carried}
 
-The {chosen} mean chose the weights.
+{choice}
 
 ## Text
 

@@ -161,6 +161,7 @@ def make_callbacks(
         inputs.vocabulary,
         every=limits.evaluate_every,
         directory=output,
+        keep_last=limits.keep_last,
         options=published
         | {
             "bidirectional": True,
@@ -170,4 +171,5 @@ def make_callbacks(
             "n_tokens_vocab": len(inputs.vocabulary),
         },
     )
-    return saved, validation, StopAt(limits, saved, stop), Logs(output / LOGS)
+    stop_at = StopAt(limits, saved, validation, stop)
+    return saved, validation, stop_at, Logs(output / LOGS)

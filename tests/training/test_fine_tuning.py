@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import re
+import shlex
 
 import h5py
 import numpy as np
@@ -10,12 +12,14 @@ import pytest
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from elmo_keras.formats.published import write_weights
-from elmo_keras.training import report
+from elmo_keras.training import progress, report
+from elmo_keras.training.inputs import python_reference
 from elmo_keras.training.run import WARM_UP_STEPS
 from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
 from tests.support.commands import command
 from tests.support.models import randomize
+from tests.support.paths import ROOT
 from tests.support.training_runs import TEXT, prepared, write_text
 
 train = command("train")
@@ -60,6 +64,51 @@ def test_our_model_comes_with_its_softmax_and_vocabulary_or_gets_new_ones(
     assert model.warm_up_steps == WARM_UP_STEPS
 
 
+@pytest.mark.slow  # it trains `en`
+def test_the_line_of_the_readme_fine_tunes_the_model_of_the_package(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    topics = python_reference()
+    lines = [" ".join(sentence) for topic in topics for sentence in topic]
+    for name, part in ("domain", lines[:300]), ("domain_valid", lines[300:400]):
+        (tmp_path / f"{name}.txt").write_text("\n".join(part))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^elmo-keras train (--init .+)$", readme, re.M)
+    assert train(shlex.split(line)) == 0
+    shown = capsys.readouterr().out
+    before, after = re.search(r"mean fell from ([\d.,]+) to ([\d.]+)", shown).groups()
+    assert float(after) < 0.9 * float(before.replace(",", ""))
+    valid = ["--evaluate", "--valid", "domain_valid.txt"]
+    assert train([*valid, "--output", "tuned"]) == 0
+    assert f"mean {after};" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rate", "highest", "options", "message"),
+    [
+        (3, 1e9, [], "rose .*, from .* is the one before training. A lower --learn"),
+        (3, 1e9, ["--keep-last"], "rose .*, from .* is the last one. A lower --learn"),
+        (3, 0.1, [], "Training diverged: the loss is .* is the best one before that"),
+        (1e30, 1e9, [], "Training diverged: the loss is nan .* is the best one before"),
+    ],
+)
+def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
+    files, bilm, tmp_path, capsys, monkeypatch, rate, highest, options, message
+):
+    monkeypatch.setattr(progress, "DIVERGED_RISE", highest)
+    save_model(tmp_path / "ours", bilm, WORDS)
+    updates = ["--optimizer", "sgd", "--learning-rate", rate, "--epochs", "2"]
+    files = [*files, "--init", tmp_path / "ours", *updates, *options]
+    for _ in range(2 if highest > 1 else 1):  # again it is finished, and says the same
+        assert train(files) == 1
+        error = capsys.readouterr().err
+        assert re.search(message, error) and error.count("\n") == 1
+    kept, before = load_bilm(tmp_path / "tuned").get_weights(), bilm.get_weights()
+    same = [np.array_equal(a, b) for a, b in zip(kept, before, strict=True)]
+    assert any(same) == all(same) == (not options)
+
+
 @pytest.mark.slow
 def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
     files, bilm, tmp_path
@@ -101,14 +150,14 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
     files, checkpoint, bilm, tmp_path
 ):
     (tmp_path / "bilm-tf/vocab.txt").write_text("<S>\n</S>\n<UNK>\nother\n")
-    run = prepared([*files, *checkpoint])
+    run = prepared([*files, *checkpoint, "--optimizer", "adagrad"])
     assert run.inputs.vocabulary.digest == WORDS.digest
     files = find_model(tmp_path / "bilm-tf")
     files = dataclasses.replace(files, vocabulary_path=tmp_path / "words.txt")
     files.read_into(bilm, with_softmax=True)
     expected = files.adagrad_accumulators(bilm)
     assert_same_weights(run.model.get_weights(), bilm.get_weights())
-    slots = run.model.optimizer.variables[2:]
+    slots = run.model.optimizer.variables[-len(expected) :]
     assert_same_weights([v.numpy() for v in slots], expected)
     assert run.model.warm_up_steps == 0
 

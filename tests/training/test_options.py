@@ -1,8 +1,10 @@
 """The options of training: their defaults, what they decide, what is refused."""
 
+from typing import get_args, get_type_hints
+
 import pytest
 
-from elmo_keras.training.options import Limits, RunSettings
+from elmo_keras.training.options import RATES, TUNING_EPOCHS, Limits, RunSettings
 from elmo_keras.util import console
 from tests.support.training_runs import parsed
 
@@ -14,8 +16,25 @@ def test_the_defaults_are_the_published_options_and_those_of_the_example():
     assert (settings.rate, settings.optimizer_name) == (0.2, "adagrad")
     assert (settings.n_rows, settings.zero_state_share, limits.epochs) == (128, 0.1, 10)
     *_, settings, limits = parsed(["--batch-size", "5", "--steps", "3"])
-    assert settings.n_rows == 5 and settings.rate != 0.2
+    assert settings.n_rows == 5
+    assert (settings.rate, settings.optimizer_name) == (0.005, "muon")
     assert limits == Limits(steps=3)  # alone they leave the number of epochs open
+
+
+@pytest.mark.parametrize("files", [[], FILES])
+def test_fine_tuning_has_defaults_of_its_own(files):
+    *_, settings, limits = parsed([*files, "--init", "en"])
+    updates = settings.optimizer_name, settings.rate, settings.schedule_name
+    assert updates == ("adam", RATES["adam"][1], "cosine")
+    assert (settings.n_rows, limits.epochs) == (32, TUNING_EPOCHS)
+    *_, settings, limits = parsed([*files, "--init", "en", "--optimizer", "adagrad"])
+    assert settings.rate == RATES["adagrad"][1]
+
+
+def test_every_optimizer_has_rates():
+    names = get_args(get_type_hints(RunSettings)["optimizer"])[0]
+    assert sorted(get_args(names)) == sorted(RATES)
+    assert all(tuning < new for new, tuning in RATES.values())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.training.progress import Progress
-from elmo_keras.training.report import describe_result, draw_curves
+from elmo_keras.training.report import describe_result, describe_rise, draw_curves
 
 HELD_OUT = [
     [0, 2.0, 2.0, 2.0, 3.0],
@@ -28,31 +28,46 @@ def test_the_recent_loss_is_that_of_a_token_in_a_hundred_steps():
     assert np.isnan(Progress().mean_loss())
 
 
-@pytest.mark.parametrize(("chosen_by", "best"), [("zero", 2), ("carried", 1)])
-def test_the_best_perplexity_leaves_out_the_one_before_training(chosen_by, best):
-    progress = Progress(held_out=HELD_OUT, chosen_by=chosen_by)
-    both = progress.evaluations()[best]
-    assert [*both.zero, *both.carried] == HELD_OUT[best][1:]
-    assert progress.best_evaluation() == both  # the lowest mean alone
+@pytest.mark.parametrize(
+    ("chosen_by", "first", "best"),
+    [("zero", 0, 0), ("zero", 1, 2), ("carried", 0, 0), ("carried", 1, 1)],
+)
+def test_the_lowest_mean_of_all_evaluations_is_the_best(chosen_by, first, best):
+    """The one before training counts, too."""
+    progress = Progress(held_out=HELD_OUT[first:], chosen_by=chosen_by)
+    assert progress.best == best - first
     assert progress.not_better == 3 - best
-    progress = Progress(held_out=HELD_OUT[:1])
-    assert progress.best_evaluation() is None and progress.not_better == 0
+    progress = Progress(chosen_by=chosen_by)
+    assert progress.best == progress.not_better == 0
+
+
+def test_both_perplexities_are_compared():
+    rows = [[0, 40.0, 10.0, 9.0, 4.0], [5, 2.5, 10.0, 8.0, 8.0], [10, *4 * [9.0]]]
+    lines = describe_result(Progress(held_out=rows), kept=1).splitlines()
+    assert lines[0].endswith(
+        "before training: forward 40.0, backward 10.0, mean 20.0; "
+        "state carried over: forward 9.0, backward 4.0, mean 6.0"
+    )
+    assert lines[1].startswith("Held-out perplexity after training:  forward 2.5")
+    assert lines[2] == "The mean fell from 20.0 to 5.0"
 
 
 @pytest.mark.parametrize(
-    ("after", "verdict"),
-    [(2.5, "fell to 1/4.0"), (10, "fell to 1/1.0"), (20, "rose to 2.0")],
+    ("after", "rise"),
+    [
+        (69670.3, "rose 557-fold, from 125.0 to 69,670.3"),
+        (126.5, "rose by 1.2%, from 125.0 to 126.5"),
+    ],
 )
-def test_both_perplexities_are_compared(after, verdict):
-    rows = [[0, 10.0, 10.0, 9.0, 4.0], [5, after, after, 8.0, 8.0]]
-    progress = Progress(held_out=rows)
-    lines = describe_result(progress, finished=True).splitlines()
-    assert lines[0].endswith(
-        "before training: forward 10.0, backward 10.0, mean 10.0; "
-        "state carried over: forward 9.0, backward 4.0, mean 6.0"
-    )
-    assert lines[1].startswith("Held-out perplexity after training:  forward ")
-    assert lines[2] == f"The mean {verdict} of what it was"
+def test_a_rise_is_described(after, rise):
+    rows = [[0, *4 * [125.0]], [5, *4 * [1e6]], [10, *4 * [after]]]
+    assert rise in describe_rise(Progress(held_out=rows))
+
+
+def test_a_loss_far_above_the_perplexity_before_training_is_too_high():
+    assert Progress().highest_loss == np.inf
+    progress = Progress(held_out=[[0, *4 * [125.0]], [10, *4 * [9e9]]])
+    assert progress.highest_loss == pytest.approx(np.log(12500))
 
 
 @pytest.mark.parametrize("n_steps", [0, 160])

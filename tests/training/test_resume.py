@@ -98,6 +98,16 @@ def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_
     assert largest_difference(tmp_path / "model", uninterrupted) < 1e-5
 
 
+def test_a_stop_before_the_first_evaluation_keeps_what_was_learned(reused, tmp_path):
+    assert not reused.attempt(tmp_path, stop=stop_after(4))
+    assert len(reused.model.run.progress.held_out) == 2
+    assert (
+        len(newest_checkpoint(tmp_path / CHECKPOINTS)[1]["progress"]["held_out"]) == 1
+    )
+    kept, trained = load_bilm(tmp_path).get_weights(), reused.model.bilm.get_weights()
+    assert all(np.array_equal(*pair) for pair in zip(kept, trained, strict=True))
+
+
 def test_stops_and_a_damaged_checkpoint_cost_only_steps(
     reused, uninterrupted, tmp_path
 ):
@@ -198,7 +208,7 @@ def test_weights_that_are_not_finite_replace_nothing(reused, tmp_path):
     def explode():
         reused.model.optimizer.learning_rate = 1e38
 
-    with pytest.raises(FloatingPointError, match="no longer finite"):
+    with pytest.raises(FloatingPointError, match="Training diverged"):
         reused.attempt(tmp_path / "model", before_step=explode)
     arrays, _, path = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)
     assert all(np.isfinite(array).all() for array in arrays.values())
