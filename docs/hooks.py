@@ -1,10 +1,17 @@
-"""Changes to pages when the site is built: what the package says of itself, numbers in tables."""
+"""Changes to pages when the site is built.
 
+What the package says of itself is put in, equations become MathML, numbers in tables stay
+together, and Korean pages get the theme in Korean.
+"""
+
+import html as html_entities
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from latex2mathml.converter import convert
 
 ROOT = Path(__file__).parent.parent
 PRINT_OPTIONS = """
@@ -13,6 +20,7 @@ for name in console.COMMANDS:
     print(f"## {name}", flush=True)
     console.main([name, "--help"])
 """
+MATH = re.compile(r'<(div|span) class="arithmatex">\\([\[(])(.*?)\\[\])]</\1>', re.S)
 PRINT_MODELS = "from elmo_keras.hub.command import models; models()"
 
 
@@ -25,8 +33,31 @@ def on_page_markdown(markdown, **_):
 
 
 def on_page_content(html, **_):
-    """Keeps `1.0 ± 0.5` and `2 %` on one line of a table's cell."""
+    """Typesets LaTeX, and keeps `1.0 ± 0.5` and `2 %` on one line of a table's cell."""
+    html = MATH.sub(lambda match: mathml(match[3], match[2] == "["), html)
     return re.sub("<td>.*?</td>", lambda cell: unbroken(cell[0]), html)
+
+
+def on_page_context(context, page, config, nav):
+    """Sets the language of the page that is written next."""
+    is_korean = page.file.src_uri.startswith("ko/") or "korean" in page.file.src_uri
+    config.theme["language"] = "ko" if is_korean else "en"
+    korean = config.extra["korean"]
+    english = {title: name for name, title in korean.items()}
+    titles = korean if is_korean else english
+    for item in nav.items:
+        item.title = titles.get(item.title, item.title)
+    return context
+
+
+def on_post_page(output, **_):
+    """Leaves out links to alternates, beside which the theme's script expects sitemaps."""
+    return re.sub(r'<link rel="alternate" href="[^"]*" hreflang="\w+">', "", output)
+
+
+def mathml(latex, is_block):
+    latex = html_entities.unescape(latex).strip()
+    return convert(latex, display="block" if is_block else "inline")
 
 
 def unbroken(text):

@@ -27,6 +27,7 @@ from examples import paper
 from examples.convert import convert
 from examples.make_heads import WIKIGOLD
 from tests.benchmarks import runner
+from tests.benchmarks.chart import Bar, draw_bars
 
 SMALLEST_P = 0.001  # of 1,000 exchanges
 
@@ -157,7 +158,7 @@ def main(
         cells = [cell for one in measured for cell in one.cells()]
         runner.row(title, measured[0].score, *cells, ROWS[folder].paper)
     if picture:
-        draw(found, starts, picture)
+        draw(found, picture)
 
 
 def settings_of(folder: str, data: Path, output: Path) -> Settings:
@@ -192,30 +193,13 @@ def measure(row: Row, settings: Settings) -> Measured:
     return Measured(score, scores, paper.first_scores(elmo)[1], p)
 
 
-def draw(found: dict[str, list[Measured]], starts: list[str], path: Path) -> None:
-    """Draws the gains as bars, in colours for light and dark pages."""
-    from matplotlib.figure import Figure
-
-    grey = "#808080"
-    figure = Figure(figsize=(8, 0.45 * len(found) + 1), layout="constrained")
-    axes = figure.subplots()
-    height = 0.8 / len(starts)
-    for i, (start, color) in enumerate(zip(starts, ("#5c6bc0", "#26a69a"))):
-        values = [measured[i].gain for measured in found.values()]
-        places = [place + i * height for place in range(len(found))]
-        label = f"words start from {start} vectors"
-        bars = axes.barh(places, values, height, color=color, label=label)
-        axes.bar_label(bars, fmt="%+.1f", padding=3, color=grey)
-    titles = [f"{ROWS[folder].title}, {folder}" for folder in found]
-    axes.set_yticks([i + (0.8 - height) / 2 for i in range(len(found))], titles)
-    axes.invert_yaxis()
-    axes.axvline(0, color=grey, linewidth=1)
-    axes.set_xlabel("gain from ELMo, points", color=grey)
-    axes.margins(x=0.12, y=0.02)
-    axes.tick_params(colors=grey)
-    axes.spines[:].set_visible(False)
-    axes.legend(frameon=False, labelcolor=grey)
-    figure.savefig(path, transparent=True)
+def draw(found: dict[str, list[Measured]], path: Path) -> None:
+    """Draws the gains where words start from random vectors."""
+    bars = [
+        Bar(f"{ROWS[folder].title}, {folder}", one.gain, f"{one.gain:+.1f}")
+        for folder, (one, *_) in found.items()
+    ]
+    draw_bars("Gain from ELMo, points", bars, path)
 
 
 if __name__ == "__main__":
