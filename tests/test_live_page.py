@@ -6,6 +6,7 @@ import http.server
 import importlib.util
 import json
 import queue
+import re
 import shutil
 import subprocess
 import threading
@@ -17,7 +18,8 @@ from elmo_keras import Embedder, LanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.pipelines.head_files import read_head
-from elmo_keras.pipelines.light_heads import Batch, LightTagger
+from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
+from elmo_keras.pipelines.pipeline import pipeline
 from elmo_keras.tasks.entities import bio_tags
 from elmo_keras.text.vocabulary import Vocabulary
 from tests.support.heads import make_head
@@ -75,7 +77,7 @@ def site(model, tmp_path_factory):
     languages = json.loads((LIVE / "languages.json").read_text("utf-8"))
     entry = {
         "model": str(model),
-        "heads": [head(model, kind) for kind in ("pos", "ner")],
+        "heads": [head(model, kind) for kind in ("pos", "ner", "srl", "sentiment")],
     }
     try:
         build.build(folder, {"en": languages["en"] | entry})
@@ -87,6 +89,22 @@ def site(model, tmp_path_factory):
     given = {"sentences": SENTENCES, "text": TEXT}
     (folder / "given.json").write_text(json.dumps(given))
     return folder
+
+
+def test_every_text_of_the_page_is_there_in_korean():
+    korean = json.loads((LIVE / "korean.json").read_text("utf-8"))
+    page, script, worker = (
+        (LIVE / name).read_text("utf-8")
+        for name in ("index.html", "live.js", "worker.js")
+    )
+    texts = {" ".join(text.split()) for text in re.findall(r">([^<]*\w[^<]*)<", page)}
+    texts |= set(re.findall(r'aria-label="(.+?)"', page)) - {""}
+    texts |= set(re.findall(r'\b(?:tr|fail|Error)\("(.+?)"', script + worker))
+    texts |= set(
+        re.findall(r'\w+: "(.+?)"', re.search(r"TYPES = {(.+?)}", script, re.S)[1])
+    )
+    texts |= {"mean", "Sentence", "Type a sentence first.", "positive", "negative"}
+    assert korean.keys() == texts - {"elmo-keras", "한국어"}
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -150,18 +168,26 @@ def test_substitutes_and_the_share_of_other_words_are_those_of_the_model(result,
     assert abs(np.log(result["worker"]["unknown"]) - log) < 0.05
 
 
-def test_tags_are_those_of_the_heads(result, model):
+def test_labels_are_those_of_the_heads(result, model):
     batch = Batch(SENTENCES, Embedder(model, layers="all").encode(SENTENCES))
-    for i, kind in enumerate(("pos", "ner")):
+    answers = result["worker"]["labels"]
+    for kind, finds in ("pos", "parts"), ("ner", "entities"):
         tagger = LightTagger(read_head(model.parent / kind))
         tags = [[part.label for part in row] for row in tagger.tag(batch)]
         if kind == "ner":
             rows = zip(tagger.tag(batch), SENTENCES)
             tags = [bio_tags((p[1:3] + p[:1] for p in r), len(s)) for r, s in rows]
-        on_page = [answers[i]["tags"] for answers in result["worker"]["tags"]]
-        pairs = zip(on_page, tags, strict=True)
+        pairs = zip([answer[finds] for answer in answers], tags, strict=True)
         same = np.concatenate([np.array(a) == np.array(b) for a, b in pairs])
         assert same.mean() > 0.9  # where tags are near to each other, rounding decides
+    expected = LightClassifier(read_head(model.parent / "sentiment"))
+    for answer, row in zip(answers, expected.probabilities(batch), strict=True):
+        found = dict(answer["labels"])
+        np.testing.assert_allclose([found["0"], found["1"]], row, atol=0.02)
+    find = pipeline(model.parent / "srl")
+    for tokens, answer in zip(SENTENCES, answers):
+        expected = [f["predicate"]["start"] for f in find([tokens])[0]]
+        assert [frame["predicate"] for frame in answer["frames"]] == expected
 
 
 def test_the_page_opens_on_uses_and_shows_those_of_a_word_that_the_keyboard_chose(
@@ -170,6 +196,8 @@ def test_the_page_opens_on_uses_and_shows_those_of_a_word_that_the_keyboard_chos
     page, languages = result["page"], json.loads((LIVE / "languages.json").read_text())
     assert page["opening"] == len(languages["en"]["examples"][0]["sentences"])
     assert page["labels"] == ["labels"]
+    assert re.search(r"1It[A-Z]+ (PER )?'s", page["spaces"]), page["spaces"]
+    assert page["tab"] == "word-tab"
     assert page["focus"] == "sentences-title"
     assert page["tokens"] == TOKENS
     assert page["title"] == "“bank” in sentence 2"
@@ -182,5 +210,5 @@ def test_the_page_opens_on_uses_and_shows_those_of_a_word_that_the_keyboard_chos
     np.testing.assert_allclose(page["cosines"], expected, atol=0.011)
     assert page["substitutes"] == 9  # all words but "bank" and "Bank"
     assert page["error"] == "Sentence 1 has 61 words. The page takes 60 at most."
-    missing = "no-such.bin could not be fetched. Check the connection and try again."
+    missing = "A file could not be fetched. Check the connection and try again."
     assert result["worker"]["missing"] == missing

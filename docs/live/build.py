@@ -2,9 +2,9 @@
 
     python docs/live/build.py site/live en=MODEL ko=MODEL
 
-The models are what `Elmo.from_pretrained` reads. The heads `LANGUAGE-pos` and
-`LANGUAGE-ner` of the package are added if they are those of the model. It needs the extra
-`litert`, Node.js with npm, and the network, unless npm has the packages in its cache.
+The models are what `Elmo.from_pretrained` reads; the package's come with their heads. It
+needs the extra `litert`, Node.js with npm, and the network, unless npm has the packages in
+its cache.
 """
 
 import argparse
@@ -26,13 +26,15 @@ from elmo_keras.formats.quantise import quantise
 from elmo_keras.lite.bilstm import lstm_model
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.lite_file import read_lite
-from elmo_keras.pipelines.head_files import read_head
-from elmo_keras.pipelines.light_heads import LightTagger
-from elmo_keras.pipelines.pipeline import find_head, names
-from elmo_keras.tasks.entities import marks_spans
+from elmo_keras.pipelines.head_files import HeadFile, read_head
+from elmo_keras.pipelines.light_heads import LightTagger, LightTokenVectors
+from elmo_keras.pipelines.pipeline import PREDICATES, find_head, names
+from elmo_keras.tasks.entities import PREDICATE, marks_spans
 
 HERE = Path(__file__).parent
-PAGE = "index.html", "live.css", "live.js"
+PAGE = "index.html", "live.css", "live.js", "sw.js", "korean.json"
+LSTM = "kernel", "recurrent_kernel", "bias"
+TASKS = "pos", "ner", "srl", "sentiment"  # whose heads run without TensorFlow
 RUNTIMES = "litert_wasm_internal", "litert_wasm_compat_internal"
 FIRST_CLICK = 16_000_000  # bytes at most, of the runtime and a model
 STEPS, WORDS = 8, 8  # each size of a graph costs the visitor memory
@@ -50,7 +52,7 @@ def main() -> int:
     if unknown := models.keys() - languages.keys():
         parser.error(f"languages.json should have an entry for {', '.join(unknown)}.")
     for language, model in models.items():
-        wanted = [f"{language}-pos", f"{language}-ner"] if model == language else []
+        wanted = [f"{language}-{task}" for task in TASKS] if model == language else []
         heads = [find_head(name) for name in wanted if name in names()]
         languages[language] |= {"model": model, "heads": heads}
     build(arguments.folder, {language: languages[language] for language in models})
@@ -66,15 +68,13 @@ def build(folder: Path, languages: dict[str, dict]) -> None:
     entries = {}
     for language, entry in languages.items():
         model, heads = entry.pop("model"), entry.pop("heads")
-        sizes = add_model(folder, language, model) | add_taggers(
-            folder, language, heads
-        )
+        sizes = add_model(folder, language, model) | add_heads(folder, language, heads)
         opening = compare_uses(model, **entry["examples"][0])
         entries[language] = entry | sizes | {"opening": opening}
         first = runtime + sizes["bytes"]
         print(
             f"{language}: first click {first:,} bytes, words {sizes['softmaxBytes']:,}, "
-            f"taggers {sizes['taggerBytes']:,}"
+            f"heads {sizes['headBytes']:,}"
         )
         if first > FIRST_CLICK:
             raise ValueError(
@@ -141,44 +141,75 @@ def add_model(folder: Path, language: str, model: str) -> dict:
     return sizes
 
 
-def add_taggers(folder: Path, language: str, heads: Sequence[Path]) -> dict:
-    """Writes the taggers in folders of heads; returns what the page needs."""
-    metadata, parts = [], {}
-    for i, path in enumerate(heads):
-        head = read_head(path)
-        tagger, vectors = LightTagger(head), head.config["token_vectors"]["config"]
-        words = tagger.vectors
-        if vectors["elmo_at"] != "input" or not tagger.crf:
-            raise ValueError(f"{path} should have a CRF, and ELMo at its input.")
-        no_words = np.zeros((1, 0), np.float32)
-        values, scales = quantise(no_words if words.words is None else words.words, 0)
-        lstms = [lstm_model(*lstm, steps={1: (STEPS,)}) for lstm in tagger.lstms]
-        arrays = {
-            "forward": lstms[0],
-            "backward": lstms[1],
-            "vectors": values,
-            "scales": scales,
-            "bias": tagger.bias,
-            "transitions": tagger.crf.transitions,
-            "first": tagger.crf.first,
-            "last": tagger.crf.last,
-        }
-        parts |= {f"{name}{i}": array for name, array in arrays.items()}
-        metadata.append(
-            {
-                "tags": tagger.tags,
-                "words": list(words.ids),
-                "mix": words.mixes[0].tolist(),
-                "layer_norm": words.layer_norm,
-                "marks_spans": marks_spans(tagger.tags),
-                "units": head.config["units"],
-            }
-        )
+def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
+    """Writes the heads in these folders; returns what the page needs."""
     if not heads:
-        return {"taggerBytes": 0}
-    name = f"{language}-taggers.bin"
-    size = write_parts(folder / name, {"taggers": metadata}, parts)
-    return {"taggerFile": name, "taggerBytes": size}
+        return {"headBytes": 0}
+    # The head that finds predicates comes before that of their roles.
+    folders = [f for path in heads for f in (path / PREDICATES, path) if f.exists()]
+    metadata, parts = [], {}
+    for i, path in enumerate(folders):
+        head = read_head(path)
+        if head.config["token_vectors"]["config"]["elmo_at"] != "input":
+            raise ValueError(f"{path} should have ELMo at its input.")
+        about, lstms, floats, integers = (
+            classifier(head) if head.class_name == "TextClassifier" else tagger(head)
+        )
+        words = LightTokenVectors(head)
+        about |= {
+            "words": list(words.ids),
+            "mix": words.mixes[0].tolist(),
+            "layer_norm": words.layer_norm,
+            "units": head.config["units"],
+        }
+        no_words = np.zeros((1, 0), np.float32)
+        integers["vectors"] = no_words if words.words is None else words.words
+        floats["predicates"] = head.arrays.get("encoder/predicate/embeddings", no_words)
+        for name, matrix in integers.items():
+            integers[name], floats[f"{name}Scales"] = quantise(matrix, 0)
+        graphs = {
+            f"lstm{n}": lstm_model(*arrays, steps={1: (STEPS,)})
+            for n, arrays in enumerate(lstms)
+        }
+        groups = {"lstms": graphs, "floats": floats, "bytes": integers}
+        metadata.append(about | {key: list(group) for key, group in groups.items()})
+        arrays = graphs | floats | integers
+        parts |= {f"{name} {i}": array for name, array in arrays.items()}
+    name = f"{language}-heads.bin"
+    size = write_parts(folder / name, {"heads": metadata}, parts)
+    return {"headFile": name, "headBytes": size}
+
+
+def tagger(head: HeadFile) -> tuple[dict, list, dict, dict]:
+    """What a tagger finds, its LSTMs, and its arrays in float32 and in int8."""
+    light = LightTagger(head)
+    if not light.crf:
+        raise ValueError("A tagger of the page should have a CRF.")
+    finds = "entities" if marks_spans(light.tags) else "parts"
+    if set(light.tags) <= {f"B-{PREDICATE}", f"I-{PREDICATE}", "O"}:
+        finds = "predicates"
+    elif head.config["predicate_dim"]:
+        finds = "frames"
+    floats = {
+        "bias": light.bias,
+        "transitions": light.crf.transitions,
+        "first": light.crf.first,
+        "last": light.crf.last,
+    }
+    return {"finds": finds, "tags": light.tags}, light.lstms, floats, {}
+
+
+def classifier(head: HeadFile) -> tuple[dict, list, dict, dict]:
+    """As `tagger`, of a classifier of texts."""
+    arrays, layers = head.arrays, ("attention", "maxout", "decision")
+    lstms = [
+        [arrays[f"{part}/{way}/{name}"] for name in LSTM]
+        for part in ("encoder", "integrator")
+        for way in ("forward", "backward")
+    ]
+    floats = {f"{layer}Bias": arrays[f"{layer}/bias"] for layer in layers}
+    integers = {layer: arrays[f"{layer}/kernel"] for layer in layers}
+    return {"finds": "labels", "labels": head.config["labels"]}, lstms, floats, integers
 
 
 def compare_uses(model: str, word: str, sentences: Sequence[str]) -> dict:

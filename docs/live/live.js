@@ -1,7 +1,9 @@
 // The page: sentences, a chosen word, and what the worker computes of them.
 const MOST_SENTENCES = 20, MOST_WORDS = 60, NEAREST = 8, TOP = 10;
 const $ = id => document.getElementById(id);
-const about = await fetch("models.json").then(r => r.json()).catch(() => null);
+const json = name => fetch(name).then(response => response.json()).catch(() => null);
+const shown = new URLSearchParams(location.search).get("lang") ?? navigator.language.slice(0, 2);
+const [about, korean] = await Promise.all([json("models.json"), shown === "ko" ? json("korean.json") : null]);
 
 let language, names = [], sentences = [], chosen = [0, 0], layer = 0;
 const loaded = new Set(); // jobs that fetched more for this language
@@ -13,10 +15,25 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+// The page's text in the reader's language; {0}, {1}, … are the values.
+const tr = (text, ...values) => (korean?.[text] ?? text).replace(/\{(\d)\}/g, (_, i) => values[i]);
+
+function translate() {
+  const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode, text = node.data.trim().replace(/\s+/g, " ");
+    if (text) node.data = node.data.replace(node.data.trim(), () => tr(text));
+  }
+  for (const node of document.querySelectorAll("[aria-label]")) node.ariaLabel = tr(node.ariaLabel);
+  document.documentElement.lang = korean ? "ko" : "en";
+  Object.assign($("language"), korean ? {href: "?lang=en", lang: "en", textContent: "English"} : {});
+  if (korean) $("home").href = "../ko/index.html";
+}
+
 const percent = p => `${(p * 100).toLocaleString("en", {maximumSignificantDigits: 2})} %`;
 const megabytes = bytes => `${(bytes / 1e6).toFixed(1)} MB`;
 const say = text => { $("status").textContent = text; };
-const fail = text => { $("error").textContent = text; };
+const fail = text => { $("error").textContent = tr(text); };
 const isSame = (a, b) => a.toLowerCase() === b.toLowerCase();
 
 // The worker's answers.
@@ -35,7 +52,7 @@ function ask(job, rest = {}, report = () => {}) {
       "error" in data ? reject(Error(data.error)) : resolve(data.result);
     };
     worker.onerror = () => {
-      for (const {reject} of waiting.values()) reject(Error("The worker could not be started. Reload the page."));
+      for (const {reject} of waiting.values()) reject(Error("A part of the page could not be started. Reload it."));
       waiting.clear();
       worker = undefined;
     };
@@ -52,7 +69,7 @@ async function fetching(button, job, file, bytes) {
   buttons.forEach(b => { b.disabled = true; });
   Object.assign($("bar"), {max: bytes, value: 0});
   $("progress").hidden = false;
-  say(`Loading ${megabytes(bytes)}.`);
+  say(tr("Loading {0}.", megabytes(bytes)));
   try {
     await ask(job, {file}, n => { $("bar").value += n; });
     return true;
@@ -69,12 +86,12 @@ async function fetching(button, job, file, bytes) {
 
 // Shows a button that loads what `show` needs.
 function offer(target, job, name, file, bytes, show) {
-  const button = element("button", {type: "button"}, `Load ${name} (${megabytes(bytes)})`);
+  const button = element("button", {type: "button"}, tr("Load {0} ({1})", name, megabytes(bytes)));
   button.onclick = async () => {
     if (!await fetching(button, job, file, bytes)) return;
     loaded.add(job);
     await show();
-    say(`Loaded ${name}.`);
+    say(tr("Loaded {0}.", name));
     target.focus();
   };
   target.replaceChildren(button);
@@ -84,15 +101,18 @@ function offer(target, job, name, file, bytes, show) {
 
 function showModels() {
   const isFirst = language === undefined;
-  $("models").replaceChildren(...Object.entries(about.languages)
+  $("models").replaceChildren(...languages()
     .filter(([key]) => key !== language)
     .map(([key, {name, bytes}]) => {
       const size = megabytes(bytes + (isFirst ? about.runtimeBytes : 0));
-      const button = element("button", {type: "button"}, `Load ${name} (${size})`);
+      const button = element("button", {type: "button"}, tr("Load {0} ({1})", name, size));
       button.onclick = () => load(key, button);
       return button;
     }));
 }
+
+// That of the reader first.
+const languages = () => Object.entries(about.languages).sort(([a], [b]) => (b === shown) - (a === shown));
 
 async function load(key, button) {
   const {name, file, bytes, examples} = about.languages[key];
@@ -105,7 +125,7 @@ async function load(key, button) {
   showModels();
   $("opening").hidden = true;
   $("work").hidden = false;
-  $("tabs").hidden = !about.languages[key].taggerFile;
+  $("tabs").hidden = !about.languages[key].headFile;
   choosePanel("word");
   for (const id of ["text", "words", "uses", "near", "substitutes", "labels"]) $(id).lang = key;
   $("examples").replaceChildren(...examples.map(example => {
@@ -114,7 +134,7 @@ async function load(key, button) {
     return button;
   }));
   await take(examples[0]);
-  say(`${name} is ready after ${((performance.now() - begin) / 1e3).toFixed(1)} s. ${$("status").textContent}`);
+  say(tr("{0} is ready after {1} s.", name, ((performance.now() - begin) / 1e3).toFixed(1)) + ` ${$("status").textContent}`);
   $("sentences-title").focus();
 }
 
@@ -142,8 +162,8 @@ async function update(choice = chosen) {
   const mine = ++version;
   const read = $("text").value.split("\n").map(tokens).filter(s => s.length);
   const long = read.findIndex(s => s.length > MOST_WORDS);
-  fail(read.length > MOST_SENTENCES ? `The page takes ${MOST_SENTENCES} sentences at most. You have ${read.length}.`
-    : long >= 0 ? `Sentence ${long + 1} has ${read[long].length} words. The page takes ${MOST_WORDS} at most.`
+  fail(read.length > MOST_SENTENCES ? tr("The page takes {0} sentences at most. You have {1}.", MOST_SENTENCES, read.length)
+    : long >= 0 ? tr("Sentence {0} has {1} words. The page takes {2} at most.", long + 1, read[long].length, MOST_WORDS)
     : !read.length ? "Type a sentence first." : "");
   if ($("error").textContent) return;
   const begin = performance.now(), old = vectorsOf;
@@ -163,7 +183,7 @@ async function update(choice = chosen) {
   sentences = read.map(words => ({words, vectors: vectorsOf.get(words.join(" "))}));
   if (count) {
     const seconds = (performance.now() - begin) / 1e3;
-    say(`${count} words in ${(seconds * 1e3).toFixed(0)} ms (${Math.round(count / seconds).toLocaleString("en")} words a second).`);
+    say(tr("{0} words in {1} ms ({2} words a second).", count, (seconds * 1e3).toFixed(0), Math.round(count / seconds).toLocaleString("en")));
   }
   const n = sentences[0].vectors.length / sentences[0].words.length;
   showLayers(n / (2 * about.languages[language].dim));
@@ -188,7 +208,7 @@ function showLayers(count) {
   $("layers").replaceChildren($("layers").firstElementChild, ...names.map((name, i) => {
     const input = element("input", {type: "radio", name: "layer", checked: i === layer});
     input.onchange = () => { layer = i; show(); };
-    return element("label", {}, input, name);
+    return element("label", {}, input, tr(name));
   }));
 }
 
@@ -241,11 +261,10 @@ function show() {
     s: i, t: j, word: other, cosines: names.map((_, l) => cosine(own[l], vector(i, j, l)))})));
   const others = all.filter(use => use.s !== s || use.t !== t).sort((a, b) => b.cosines[layer] - a.cosines[layer]);
   const uses = others.filter(use => isSame(use.word, word));
-  $("result-title").replaceChildren(element("span", {lang: language}, `“${word}”`), ` in sentence ${s + 1}`);
-  const nearest = uses.length ? `, nearest in sentence ${uses[0].s + 1} (${uses[0].cosines[layer].toFixed(2)} in layer ${names[layer]})` : "";
-  $("summary").textContent = `It occurs ${uses.length ? `${uses.length + 1} times` : "once"}${nearest}.`;
-  $("uses").replaceChildren(uses.length ? table(uses)
-    : "Type another sentence with this word.");
+  $("result-title").replaceChildren(element("span", {lang: language}, `“${word}”`), ` ${tr("in sentence {0}", s + 1)}`);
+  $("summary").textContent = !uses.length ? tr("It occurs once.")
+    : tr("It occurs {0} times; the nearest is in sentence {1} (cosine {2}, layer {3}).", uses.length + 1, uses[0].s + 1, uses[0].cosines[layer].toFixed(2), tr(names[layer]));
+  $("uses").replaceChildren(uses.length ? table(uses) : tr("Type another sentence with this word."));
   $("near").replaceChildren(...others.slice(0, NEAREST).map(use => element("li", {},
     element("span", {className: "value"}, use.cosines[layer].toFixed(2)), ...context(use))));
   showPlane([...uses, {s, t}].sort((a, b) => a.s - b.s || a.t - b.t));
@@ -263,7 +282,7 @@ function context({s, t}) {
 }
 
 function table(uses) {
-  const head = ["Sentence", ...names].map((name, i) => element("th", {scope: "col", className: i - 1 === layer ? "chosen" : ""}, name));
+  const head = ["Sentence", ...names].map((name, i) => element("th", {scope: "col", className: i - 1 === layer ? "chosen" : ""}, tr(name)));
   const rows = uses.map(use => element("tr", {}, element("th", {scope: "row"}, ...context(use)),
     ...use.cosines.map((x, l) => {
       const cell = element("td", {className: l === layer ? "chosen" : ""}, x.toFixed(2));
@@ -318,7 +337,7 @@ function draw({axes}, labels, groups, keys) {
   const svg = document.createElementNS(ns, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `Points of ${labels.length} uses, by their first two principal components. Sentences with a high cosine lie close together.`);
+  svg.setAttribute("aria-label", tr("Points of {0} uses, by their first two principal components. Sentences with a high cosine lie close together.", labels.length));
   for (const [i, label] of labels.entries()) {
     const g = document.createElementNS(ns, "g");
     const [x, y] = places[i].map(at => at.toFixed(1)), to = `translate(${x}px, ${y}px)`;
@@ -333,21 +352,21 @@ function draw({axes}, labels, groups, keys) {
 }
 
 function showPlane(uses) {
-  if (uses.length < 3) return $("plane").replaceChildren("It takes at least three sentences with the word.");
+  if (uses.length < 3) return $("plane").replaceChildren(tr("It takes at least three sentences with the word."));
   const vectors = uses.map(({s, t}) => vector(s, t, layer));
   const found = plane(vectors.map(a => vectors.map(b => cosine(a, b)))), {total, part} = found;
-  if (total < 1e-3) return $("plane").replaceChildren("All uses are one point: this layer sees the word alone.");
+  if (total < 1e-3) return $("plane").replaceChildren(tr("All uses are one point: this layer sees the word alone."));
   const groups = uses.map(({s, t}) => s === chosen[0] && t === chosen[1] ? "chosen" : "");
   const svg = draw(found, uses.map(({s}) => s + 1), groups, uses.map(({s, t}) => `${s} ${t}`));
   $("plane").replaceChildren(svg, element("p", {className: "note"},
-    `The numbers are those of the sentences, moved apart where they touch. The plane holds ${Math.round(part * 100)} % of the differences in layer ${names[layer]}.`));
+    tr("The numbers are those of the sentences, moved apart where they touch. The plane holds {0} % of the differences in layer {1}.", Math.round(part * 100), tr(names[layer]))));
 }
 
 async function showSubstitutes() {
   const {softmaxFile, softmaxBytes} = about.languages[language], [s, t] = chosen, target = $("substitutes");
-  if (!softmaxFile) return target.replaceChildren("This model has no softmax.");
+  if (!softmaxFile) return target.replaceChildren(tr("This model has no softmax."));
   if (!loaded.has("loadWords")) {
-    return offer(target, "loadWords", "the words of the language model", softmaxFile, softmaxBytes, showSubstitutes);
+    return offer(target, "loadWords", tr("the words of the language model"), softmaxFile, softmaxBytes, showSubstitutes);
   }
   const key = `${sentences[s].words.join(" ")} ${t}`;
   if (target.dataset.of === key && target.querySelector("ol")) return;
@@ -362,64 +381,95 @@ async function showSubstitutes() {
   }
 }
 
-// Entities and parts of speech.
+// What heads find: entities, parts of speech, roles, sentiment.
+
+const PANELS = ["word", "labels"];
+const TYPES = {
+  PER: "person", ORG: "organisation", LOC: "place",
+  PS: "person", OG: "organisation", LC: "place", DT: "date", TI: "time", QT: "quantity",
+};
 
 function choosePanel(name) {
-  for (const id of ["word", "labels"]) {
-    $(id).hidden = id !== name;
-    $(`${id}-tab`).setAttribute("aria-selected", String(id === name));
+  for (const id of PANELS) {
+    const isChosen = id === name;
+    $(id).hidden = !isChosen;
+    $(`${id}-tab`).setAttribute("aria-selected", String(isChosen));
+    $(`${id}-tab`).tabIndex = isChosen ? 0 : -1;
   }
+  $("choice").hidden = name !== "word"; // a word and a layer are for the vectors alone
 }
 
-for (const id of ["word", "labels"]) $(`${id}-tab`).onclick = () => { choosePanel(id); showLabels(); };
+for (const id of PANELS) $(`${id}-tab`).onclick = () => { choosePanel(id); showLabels(); };
+$("tabs").onkeydown = ({key, target}) => {
+  const at = PANELS.indexOf(target.id.split("-")[0]);
+  const to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1}[key];
+  if (to === undefined) return;
+  const tab = $(`${PANELS.at(to % PANELS.length)}-tab`);
+  tab.click();
+  tab.focus();
+};
 
 async function showLabels() {
-  const {taggerFile, taggerBytes} = about.languages[language], target = $("labels");
-  if (!taggerFile || target.hidden) return;
-  if (!loaded.has("loadTaggers")) return offer(target, "loadTaggers", "the taggers", taggerFile, taggerBytes, showLabels);
-  const mine = version, rows = [];
+  const {headFile, headBytes} = about.languages[language], target = $("labels");
+  if (!headFile || target.hidden) return;
+  if (!loaded.has("loadHeads")) return offer(target, "loadHeads", tr("the models of labels"), headFile, headBytes, showLabels);
+  const mine = version, rows = [], types = new Set();
   for (const [s, {words}] of sentences.entries()) {
-    const answers = await ask("tag", {tokens: words}).catch(error => fail(error.message));
-    if (!answers || mine !== version) return;
-    rows.push(element("p", {}, number(s), ...labelled(words, answers)));
+    const found = await ask("label", {tokens: words}).catch(error => fail(error.message));
+    if (!found || mine !== version) return;
+    rows.push(element("p", {lang: language}, number(s), ...labelled(words, found)));
+    const [best] = found.labels ?? [];
+    if (best) rows.push(element("p", {className: "note"}, `${tr(best[0])} (${percent(best[1])})`));
+    for (const {predicate, tags} of found.frames ?? []) {
+      const roles = spans(tags).map(([first, end, role]) =>
+        element("span", {}, words.slice(first, end).join(" "), " ", element("b", {}, role)));
+      rows.push(element("p", {className: "frame", lang: language}, element("i", {}, words[predicate]), ...roles));
+    }
+    for (const [, , type] of spans(found.entities ?? [])) types.add(type);
   }
-  target.replaceChildren(...rows);
+  const legend = [...types].map(type => element("mark", {}, tr(TYPES[type] ?? type), " ", element("b", {}, type)));
+  legend.forEach((mark, i) => { mark.dataset.type = [...types][i]; });
+  target.replaceChildren(...rows, element("p", {className: "note"}, ...legend.flatMap(mark => [mark, " "])));
 }
 
-// Words below their parts of speech, without punctuation's; entities in marks with their types.
-function labelled(words, answers) {
-  const parts = answers.find(answer => !answer.marksSpans)?.tags;
-  const spans = answers.find(answer => answer.marksSpans)?.tags ?? [], nodes = [];
-  let mark, type;
-  for (const [t, word] of words.entries()) {
-    const [begin, next] = (spans[t] ?? "O").split("-");
-    if (begin === "B" || next !== type) {
-      mark = next && element("mark", {}, element("b", {}, next));
-      if (mark) nodes.push(mark);
-    }
-    type = next;
-    const isShown = parts && /[\p{L}\p{N}]/u.test(word);
-    const node = isShown ? element("ruby", {}, word, element("rt", {}, parts[t])) : word;
-    if (mark) mark.lastChild.before(node, " ");
-    else nodes.push(node, " ");
+// First token, end and type of each span that tags mark.
+function spans(tags) {
+  const found = [];
+  tags.forEach((tag, t) => {
+    const begin = tag.slice(0, 1), type = tag.slice(2), last = found.at(-1);
+    if (begin === "I" && last?.[1] === t && last[2] === type) last[1] = t + 1;
+    else if (begin !== "O" && type !== "V") found.push([t, t + 1, type]);
+  });
+  return found;
+}
+
+// Words above their parts of speech, without punctuation's; entities in marks with their types.
+function labelled(words, {parts, entities = []}) {
+  const nodes = words.map((word, t) => parts && /[\p{L}\p{N}]/u.test(word)
+    ? element("ruby", {}, word, element("rt", {}, parts[t])) : word);
+  for (const [first, end, type] of spans(entities).reverse()) {
+    const inside = nodes.slice(first, end).flatMap(node => [node, " "]);
+    const mark = element("mark", {}, ...inside, element("b", {}, type));
+    mark.dataset.type = type;
+    nodes.splice(first, end - first, mark);
   }
-  return nodes;
+  return nodes.flatMap(node => [node, " "]);
 }
 
 // The start: a word's uses, computed when the page was built.
 
 function showOpening() {
-  $("opening").replaceChildren(...Object.entries(about.languages).map(([key, {name, opening}]) => {
+  $("opening").replaceChildren(...languages().map(([key, {name, opening}]) => {
     const {word, texts, places, cosines} = opening, found = plane(cosines);
-    const groups = found.axes[0].map(x => x < 0 ? "chosen" : "");
+    const groups = found.axes[0].map(x => x < 0 ? "one" : "other");
     const uses = texts.map((words, s) => element("p", {className: groups[s], lang: key}, number(s),
       `${words.slice(0, places[s]).join(" ")} `, element("mark", {}, words[places[s]]), ` ${words.slice(places[s] + 1).join(" ")}`));
     points = new Map();
     return element("section", {},
-      element("h2", {}, element("span", {lang: key}, `“${word}”`), ` in ${texts.length} sentences`),
+      element("h2", {}, element("span", {lang: key}, `“${word}”`), ` ${tr("in {0} sentences", texts.length)}`),
       draw(found, texts.map((_, s) => s + 1), groups, texts.map(String)), ...uses);
   }), element("p", {className: "note"},
-    "Each number is a sentence, at the place of the word's vector in layer 2; the two colours are the two sides of the plane. Load a model to try sentences of your own."));
+    tr("Each number is a sentence, at the place of the word's vector in layer 2; the two colours are the two sides of the plane. Load a model to try sentences of your own.")));
 }
 
 let timer;
@@ -427,6 +477,8 @@ $("text").oninput = () => {
   clearTimeout(timer);
   timer = setTimeout(update, 300);
 };
+translate();
+navigator.serviceWorker?.register("sw.js").catch(() => {}); // for a reload without a network
 if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
   say("");
   fail("This page needs WebAssembly and DecompressionStream: use a newer browser.");

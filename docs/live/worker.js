@@ -3,14 +3,14 @@
 import {loadAndCompile, loadLiteRt, supportsFeature, Tensor} from "@litertjs/core";
 
 const BEGIN = "<S>", END = "</S>", KNOWN_MOST = 20000;
-let runtime, model, softmax, taggers = [];
+let runtime, model, softmax, heads = [];
 
 async function fetched(name, report) {
   const response = await fetch(name).catch(() => null);
-  if (!response?.ok) throw Error(`${name} could not be fetched. Check the connection and try again.`);
+  if (!response?.ok) throw Error("A file could not be fetched. Check the connection and try again.");
   const reader = response.body.getReader(), pieces = [];
   for (let next; !(next = await reader.read().catch(() => ({lost: true}))).done;) {
-    if (next.lost) throw Error(`The connection was lost while ${name} was fetched. Try again.`);
+    if (next.lost) throw Error("The connection was lost. Try again.");
     pieces.push(next.value);
     report(next.value.length);
   }
@@ -35,14 +35,14 @@ async function load({file}, report) {
   const [about, wasm] = await Promise.all([
     fetched(file, report).then(unpacked), runtime ?? fetched(`${name}.bin`, report)]);
   if (!runtime) {
-    self.Module = {wasmBinary: wasm};
+    self.Module = {wasmBinary: wasm, print: console.debug, printErr: console.debug};
     await loadLiteRt(new URL(`${name}.js`, location.href).href);
     runtime = true;
   }
   for (const graph of Object.values(model?.graphs ?? {})) graph.delete();
-  for (const graph of taggers.flatMap(tagger => tagger.graphs)) graph.delete();
+  for (const graph of heads.flatMap(head => head.graphs)) graph.delete();
   model = softmax = undefined;
-  taggers = [];
+  heads = [];
   const {parts, config, steps, words} = about, graphs = {};
   for (const part of ["forward", "backward", "tokens"]) {
     graphs[part] = await loadAndCompile(parts[part], {accelerator: "wasm"});
@@ -180,19 +180,18 @@ async function substitutes({tokens, position, top}) {
   return {words, unknown: Math.exp(both[unknown])};
 }
 
-// Taggers: elmo_keras/pipelines/light_heads.py, with the best tags only.
-async function loadTaggers({file}, report) {
-  const {taggers: found, parts} = unpacked(await fetched(file, report)), made = [];
-  for (const [i, tagger] of found.entries()) {
-    const part = name => parts[`${name}${i}`], graphs = [];
-    for (const name of ["forward", "backward"]) {
-      graphs.push(await loadAndCompile(part(name), {accelerator: "wasm"}));
-    }
-    const ids = new Map(tagger.words.map((word, row) => [word, row + 1]));
-    const arrays = ["scales", "bias", "transitions", "first", "last"].map(name => [name, floats(part(name))]);
-    made.push({...tagger, ...Object.fromEntries(arrays), graphs, ids, vectors: new Int8Array(part("vectors").buffer)});
+// Heads: elmo_keras/pipelines/light_heads.py, with the best tags only.
+async function loadHeads({file}, report) {
+  const {heads: found, parts} = unpacked(await fetched(file, report)), made = [];
+  for (const [i, head] of found.entries()) {
+    const part = name => parts[`${name} ${i}`], graphs = [];
+    for (const name of head.lstms) graphs.push(await loadAndCompile(part(name), {accelerator: "wasm"}));
+    const ids = new Map(head.words.map((word, row) => [word, row + 1]));
+    const arrays = [...head.floats.map(name => [name, floats(part(name))]),
+      ...head.bytes.map(name => [name, new Int8Array(part(name).buffer)])];
+    made.push({...head, ...Object.fromEntries(arrays), graphs, ids});
   }
-  taggers = made;
+  heads = made;
 }
 
 // The mix of a token's layers.
@@ -212,21 +211,75 @@ function mixed(layers, t, {mix, layer_norm: isNormal}) {
   return y;
 }
 
-// The tags of a sentence by each tagger.
-async function tag({tokens}) {
-  const layers = await encode({tokens}), answers = [];
-  for (const tagger of taggers) {
-    const {ids, vectors, scales, bias, tags, graphs, units} = tagger;
-    const x = tokens.map((token, t) => {
-      const row = (ids.get(token.toLowerCase()) ?? 0) * scales.length;
-      return Float32Array.of(...scales.map((scale, i) => vectors[row + i] * scale), ...mixed(layers, t, tagger));
-    });
-    const sizes = {steps: model.steps, layers: 1, dim: units, units};
-    const {forward: [ahead], backward: [back]} = await directions(graphs, x, sizes);
-    const scores = tokens.map((_, t) => tags.map((_, k) => ahead[t][k] + back[t][k] + bias[k]));
-    answers.push({marksSpans: tagger.marks_spans, tags: bestPath(scores, tagger).map(k => tags[k])});
+const joined = arrays => Float32Array.of(...arrays.flatMap(array => [...array]));
+
+// The inputs of a head's first LSTMs; the token at `predicate` is marked.
+function vectorsOf(head, tokens, layers, predicate) {
+  const {ids, vectors, vectorsScales: scales, predicates} = head, width = predicates.length / 2;
+  return tokens.map((token, t) => {
+    const row = (ids.get(token.toLowerCase()) ?? 0) * scales.length, mark = width * (t === predicate);
+    return joined([scales.map((scale, i) => vectors[row + i] * scale), mixed(layers, t, head),
+      predicates.subarray(mark, mark + width)]);
+  });
+}
+
+// The outputs of both LSTMs, token by token; `first` is the place of the forward one.
+async function read(head, first, x) {
+  const sizes = {steps: model.steps, layers: 1, dim: head.units, units: head.units};
+  const {forward: [ahead], backward: [back]} = await directions(head.graphs.slice(first, first + 2), x, sizes);
+  return x.map((_, t) => [ahead[t], back[t]]);
+}
+
+async function tags(head, tokens, layers, predicate) {
+  const outputs = await read(head, 0, vectorsOf(head, tokens, layers, predicate));
+  const scores = outputs.map(([ahead, back]) => head.tags.map((_, k) => ahead[k] + back[k] + head.bias[k]));
+  return bestPath(scores, head).map(k => head.tags[k]);
+}
+
+// What each head finds in a sentence: by its `finds` tags, frames of predicates, or labels.
+async function label({tokens}) {
+  const layers = await encode({tokens}), found = {};
+  for (const head of heads) {
+    if (head.finds === "labels") found.labels = await probabilities(head, tokens, layers);
+    else if (head.finds === "frames") {
+      found.frames = [];
+      for (const [predicate, tag] of found.predicates.entries()) {
+        if (tag[0] === "B") found.frames.push({predicate, tags: await tags(head, tokens, layers, predicate)});
+      }
+    } else found[head.finds] = await tags(head, tokens, layers);
   }
-  return answers;
+  return found;
+}
+
+// The biattentive classification network.
+async function probabilities(head, tokens, layers) {
+  const {labels, units} = head;
+  const x = (await read(head, 0, vectorsOf(head, tokens, layers))).map(joined);
+  const attended = x.map(a => average(x, softmaxOf(x.map(b => a.reduce((sum, value, i) => sum + value * b[i], 0)))));
+  const y = (await read(head, 2, x.map((a, t) => joined([a, a.map((v, i) => v - attended[t][i]), a.map((v, i) => v * attended[t][i])])))).map(joined);
+  const weights = softmaxOf(y.map(row => dense(row, head, "attention")[0]));
+  const over = choose => y[0].map((_, i) => choose(...y.map(row => row[i])));
+  const pooled = joined([over(Math.max), over(Math.min), average(y, y.map(() => 1 / y.length)), average(y, weights)]);
+  const pieces = dense(pooled, head, "maxout");
+  const largest = Float32Array.from({length: units}, (_, i) => {
+    let most = -Infinity;
+    for (let at = i; at < pieces.length; at += units) most = Math.max(most, pieces[at]);
+    return most;
+  });
+  const p = softmaxOf([...dense(largest, head, "decision")]);
+  return labels.map((name, i) => [name, p[i]]).sort((a, b) => b[1] - a[1]);
+}
+
+const softmaxOf = logits => normalised(logits).map(Math.exp);
+const average = (rows, weights) => rows[0].map((_, i) => rows.reduce((sum, row, t) => sum + weights[t] * row[i], 0));
+
+function dense(x, head, name) {
+  const [kernel, scales, bias] = [head[name], head[`${name}Scales`], head[`${name}Bias`]];
+  return bias.map((shift, k) => {
+    let sum = 0;
+    for (let i = 0; i < x.length; i++) sum += x[i] * kernel[i * bias.length + k];
+    return sum * scales[k] + shift;
+  });
 }
 
 // Viterbi's algorithm.
@@ -245,7 +298,7 @@ function bestPath(scores, {transitions, first, last}) {
 
 const best = x => x.indexOf(Math.max(...x));
 
-const jobs = {load, encode, loadWords, substitutes, loadTaggers, tag};
+const jobs = {load, encode, loadWords, substitutes, loadHeads, label};
 let last = Promise.resolve();
 onmessage = ({data: {id, job, ...rest}}) => {
   last = last.then(async () => {
