@@ -5,6 +5,7 @@ what was trained. Finished heads are not trained again, so the same command resu
 """
 
 import collections
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -58,6 +59,7 @@ class Recipe(NamedTuple):
     task: Any
     settings: dict[str, Any]
     text: str  # data sets and their licences, and what was held out
+    dev: str  # what chose the epoch
     predicates: dict[str, Any] | None = None  # settings of the head that finds them
     label_names: dict[str, str] | None = None
     licence: str = "CC BY-SA 4.0"
@@ -76,6 +78,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             Tagging(kind="pos"),
             TAGGER | files(data / "en_ewt/en_ewt-ud"),
             "UD English-EWT (CC BY-SA 4.0)",
+            dev="EWT",
         ),
         "en-ner": Recipe(
             Tagging(kind="ner"),
@@ -86,11 +89,13 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) "
             "and Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth "
             "of Wikigold and of Universal NER, WNUT-17's dev, the tweets `h`",
+            dev="all four sets together",
         ),
         "en-srl": Recipe(
             Tagging(kind="srl"),
             TAGGER | roles | no_words | {"epochs": 8, "units": 250},
             "PropBank's roles over UD English-EWT (both CC BY-SA 4.0)",
+            dev="EWT, given predicates",
             predicates=TAGGER | roles | no_words | {"units": 100},
         ),
         "en-coref": Recipe(
@@ -104,29 +109,34 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             },
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
             "BY-SA); held out: LitBank's dev",
+            dev="LitBank",
         ),
         "en-qa": Recipe(
             Answering(),
             files(data / "en_qa", "/train.json", "/dev.json"),
             "SQuAD 1.1 (CC BY-SA 4.0), SQuADShifts (CC BY 4.0), TyDi QA (Apache-2.0), "
             "over Wikipedia",
+            dev="SQuAD and others, `en_qa`",
         ),
         "ko-pos": Recipe(
             Tagging(kind="pos"),
             TAGGER | files(data / "ko_ud_gsd/ko_gsd-ud"),
             "UD Korean-GSD (CC BY-SA 4.0)",
+            dev="GSD",
         ),
         "ko-ner": Recipe(
             Tagging(kind="ner"),
             TAGGER | {"train": work / "ko-ner.train.conll", "word_dim": 35},
             "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of "
             "them held out (CC BY-SA 4.0)",
+            dev="KLUE, a fifth",
         ),
         "ko-sentiment": Recipe(
             Classification(),
             files(work / "ko-sentiment", ".train.jsonl", ".valid.jsonl")
             | {"word_dim": 25, "min_count": 6, "epochs": 4, "units": 100},
             "Naver movie reviews (CC0)",
+            dev="Naver reviews",
             label_names={"0": "negative", "1": "positive"},
             licence="CC0 1.0 for the head; the language model has its own",
         ),
@@ -143,16 +153,11 @@ def prepare(name: str, data: Path, work: Path) -> None:
         (work / "en-coref.train.conll.gz").write_bytes(b"".join(parts))
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
-        convert("klue-ner", source, work / "ko-ner.train.conll")
+        run("convert.py", "klue-ner", source, work / "ko-ner.train.conll")
     elif name == "ko-sentiment":
         for part in ("train", "valid"):
             source = data / f"ko_nsmc/ratings_{part}.txt"
-            convert("nsmc", source, work / f"ko-sentiment.{part}.jsonl")
-
-
-def convert(*arguments: object) -> None:
-    program = Path(__file__).with_name("convert.py")
-    subprocess.run([sys.executable, program, *map(str, arguments)], check=True)
+            run("convert.py", "nsmc", source, work / f"ko-sentiment.{part}.jsonl")
 
 
 def join_entities(data: Path, work: Path) -> None:
@@ -188,16 +193,23 @@ def joined_types(tags: Sequence[str]) -> list[str]:
 
 def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
     """Trains a head, and writes it with its card; `changes` are other settings."""
-    folder, scores, by_label = output / name, {}, []
+    folder, scores, by_label = output / name, [], []
     heads = {folder: (recipe.task, recipe.settings)}
     if recipe.predicates:
         heads[folder / "predicates"] = Tagging(kind="predicates"), recipe.predicates
     for head, (task, own) in heads.items():
-        run = output / "work" / "-".join(head.relative_to(output).parts)
+        work = output / "work" / "-".join(head.relative_to(output).parts)
         options: dict[str, Any] = SETTINGS | {"model": name[:2]} | own | changes
-        settings = Settings(output=run, **options)
-        scores[head.name] = train(task, settings, progress=True)["dev"]
-        file, names = run / "model.keras", recipe.label_names
+        settings = Settings(output=work, **options)
+        values = train(task, settings, progress=True)["dev"]
+        (score, value), *others = ((k, 100 * v) for k, v in values.items())
+        row = {"pipeline": name, "text": recipe.dev, "part": "dev", "score": score}
+        if head != folder:
+            row["text"] += ", its predicates"
+        if others:
+            row["also"] = ", ".join(f"{key} {x:.2f}" for key, x in others)
+        scores.append(row | {"elmo-keras": round(value, 2)})
+        file, names = work / "model.keras", recipe.label_names
         save_head(file, options["model"], head, label_names=names, language=name[:2])
         if isinstance(task, (Tagging, Classification)):
             model = keras.models.load_model(file, compile=False)
@@ -209,19 +221,31 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         f"A head of `{options['model']}`, {size:.2f} MB in int8, for "
         f'`elmo_keras.pipeline("{name}")`.',
         f"**Text.** {recipe.text}. **Licence.** {recipe.licence}.",
-        "**Scores** on what was held out, which chose the epoch:",
-        "\n".join(
-            f"- {head}: "
-            + ", ".join(f"{key} {100 * value:.2f}" for key, value in values.items())
-            for head, values in scores.items()
-        ),
+        "**Scores.** The text of the part `dev` chose the epoch, that of `test` nothing.",
+        f"<!-- scores: {name} -->\n\n<!-- end -->",
         *by_label[:2],
         f"Made by `python examples/make_heads.py DATA OUT {name}`.",
     ]
+    record(output / "scores.json", scores)
     new = output / "work" / CARD  # the card says that a head is finished
     new.write_text("\n\n".join(card) + "\n", encoding="utf-8")
     new.replace(folder / CARD)
     print(f"The head is in {folder}", flush=True)
+
+
+def record(file: Path, rows: Sequence[dict]) -> None:
+    """Adds scores to a file, in place of those of the same pipeline, text and part."""
+    old = json.loads(file.read_text("utf-8")) if file.exists() else []
+    keys = "pipeline", "text", "part", "score"
+    merged = {tuple(row[key] for key in keys): row for row in [*old, *rows]}
+    lines = [json.dumps(row, ensure_ascii=False) for row in merged.values()]
+    file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
+def run(program: str, *arguments: object) -> None:
+    """Runs another program of this folder."""
+    path = Path(__file__).with_name(program)
+    subprocess.run([sys.executable, path, *map(str, arguments)], check=True)
 
 
 def scores_by_label(model: Any, examples: list[dict], names: dict) -> list[str]:
@@ -271,6 +295,7 @@ def main(data: Path, output: Path, *names: str, **changes: Any) -> None:
         if not (output / name / CARD).exists():
             prepare(name, data, work)
             make_head(name, known[name], output, **changes)
+    run("scores.py", output)
 
 
 if __name__ == "__main__":

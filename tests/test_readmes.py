@@ -1,5 +1,6 @@
 """The pages of documentation: links and the site."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 import elmo_keras
 from elmo_keras.util.console import COMMANDS
+from examples import scores
 from tests.support.paths import PAGES, ROOT
 
 OWN = (
@@ -34,15 +36,13 @@ def test_pages_name_files_and_headings_that_exist(page):
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("page", ["explanation/elmo-in-15-minutes", "ko/elmo-15"])
-def test_code_that_a_chapter_quotes_is_in_the_package(page):
-    text = (ROOT / f"docs/pages/{page}.md").read_text(encoding="utf-8")
-    files = (ROOT / "elmo_keras").rglob("*.py")
-    code = "".join("".join(file.read_text("utf-8").split()) for file in files)
-    lines = "".join(re.findall(r"```py\n(.*?)```", text, re.S)).splitlines()
-    assert len(lines) > 5
-    for line in lines:
-        assert "".join(line.partition("  # ")[0].split()) in code
+def test_pages_and_cards_print_the_scores_of_one_file():
+    rows = json.loads((scores.BOX / "scores.json").read_text("utf-8"))
+    assert {row["part"] for row in rows} <= {"dev", "test"}
+    for path in scores.texts_of(scores.BOX):
+        text = path.read_text("utf-8")
+        assert path.parent.name in {"en", "ko"} or scores.TABLE.search(text)
+        assert scores.with_scores(text, rows) == text, "run python examples/scores.py"
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_the_site_is_built_without_warnings(tmp_path):
 def source(link):
     """The file that a page of the site is made of."""
     path, _, heading = link.removeprefix(SITE).partition("#")
-    if path == "live/":
+    if path.partition("?")[0] == "live/":
         return str(ROOT / "docs/live/index.html")
     page = ROOT / "docs/pages" / path / ("" if path.endswith(".html") else "index.html")
     sources = page.with_suffix(".md"), page.with_suffix(".ipynb")

@@ -4,12 +4,13 @@
 
 FILE has a text a line. Both systems take turns, spaCy with one process and with two; the
 first answer is that of a new process. With --data, the folder of the corpora, both are
-scored on what the heads did not learn from.
+scored on what the heads did not learn from, and the scores go into the package's file.
 """
 
 import functools
 from pathlib import Path
 
+from elmo_keras.hub.catalogue import BOX
 from elmo_keras.tasks import hold_out, read_columns, read_conllu
 from elmo_keras.tasks.entities import count_spans, entities, span_scores
 from examples import make_heads as make
@@ -74,7 +75,8 @@ def print_scores(systems: dict, data: Path) -> None:
             for pair in zip(e["tags"], tags)
         ]
         cells.append(f"{100 * sum(a == b for a, b in pairs) / len(pairs):.2f}")
-    runner.row("EWT's dev, UPOS", *cells)
+    runner.row("EWT", *cells)
+    rows = [{"pipeline": "en-pos", "text": "EWT", "score": "accuracy"} | named(cells)]
     for name, examples in held_out(data).items():
         cells = []
         for system in systems.values():
@@ -85,7 +87,14 @@ def print_scores(systems: dict, data: Path) -> None:
             ]
             scores = span_scores(*(sum(column) for column in zip(*counts)))
             cells.append(f"{100 * scores['F1']:.1f}")
-        runner.row(f"{name}, F1", *cells)
+        runner.row(name, *cells)
+        rows.append({"pipeline": "en-ner", "text": name, "score": "F1"} | named(cells))
+    make.record(BOX / "scores.json", rows)
+
+
+def named(cells: list[str]) -> dict:
+    scores = map(float, cells)
+    return {"part": "dev"} | dict(zip(("elmo-keras", "spaCy"), scores, strict=True))
 
 
 def held_out(data: Path) -> dict[str, list[dict]]:
@@ -93,9 +102,9 @@ def held_out(data: Path) -> dict[str, list[dict]]:
     wikigold = read_columns(data / make.WIKIGOLD)
     uner = read_columns(data / make.UNER)
     sets = {
-        "Wikigold's fifth": hold_out(wikigold, 0.2)[1],
-        "Universal NER's fifth": hold_out(uner, 0.2)[1],
-        "WNUT-17's dev": read_columns(data / "en_ner_wnut17/emerging.dev.conll"),
+        "Wikigold, a fifth": hold_out(wikigold, 0.2)[1],
+        "Universal NER over EWT's dev, a fifth": hold_out(uner, 0.2)[1],
+        "WNUT-17": read_columns(data / "en_ner_wnut17/emerging.dev.conll"),
         "Broad Twitter Corpus, h": read_columns(data / "en_ner_btc/h.conll"),
     }
     return {

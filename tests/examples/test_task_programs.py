@@ -101,7 +101,7 @@ def test_heads_are_made_with_their_cards_and_not_again(
     assert find.language == "en" and len(find("The bank")) == 2
     assert isinstance(pipeline(output / "en-srl")("Ann saw him leave."), list)
     card = (output / "en-srl/model_card.md").read_text()
-    assert "- predicates: F1" in card and re.search(r" A0 \d", card)
+    assert "EWT, its predicates" in card and re.search(r" A0 \d", card)
     capsys.readouterr()
     make_heads.main(tmp_path, output, "en-pos", **short)
     assert "epoch" not in capsys.readouterr().out
