@@ -13,7 +13,6 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from pathlib import Path
 
 import hatchling.build
 import pytest
@@ -28,13 +27,19 @@ from tests.support.waiting import PATIENCE
 CLI = "elmo-keras"
 GUIDES = "docs/pages/how-to"
 NEEDS = {  # modules that the Python of a page imports, and that may be missing
+    f"{GUIDES}/annotate.md": "spacy",
     f"{GUIDES}/other-libraries.md": "sklearn spacy datasets qdrant_client gensim",
     f"{GUIDES}/search.md": "faiss",
     f"{GUIDES}/ray.md": "ray",
     f"{GUIDES}/spark.md": "pyspark",
 }
-PROGRAMS = "curl", "elmo-keras", "pip", "python", "python3"
 SEPARATOR = "\x1f"
+# A block that is not run stands after `<!-- not run: REASON -->`.
+BLOCK = re.compile(r"(<!--.*not run: .+-->\n)?^```(\S*)\n((?s:.*?))^```$", re.M)
+RUN = "python", "sh"
+GIT = r"('elmo-keras\[[\w,]+\] @ )?git\+https://github.com/elmo-keras/elmo-keras'?"
+MODULES = [*(ROOT / "elmo_keras").rglob("*.py")]
+NOTEBOOKS = [str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.ipynb")]
 
 
 def text_of(page):
@@ -63,11 +68,11 @@ def run_shell(script, programs, folder):
 
 
 def command_lines(page, folder):
-    """Every command of a page as the shell splits it, without running any."""
+    """Every `elmo-keras` of a page as the shell splits it, without running any."""
     show = f'printf \'%s{SEPARATOR}\' "${{0##*/}}" "$@"; echo'
-    # `.ci/…` are programs of a checkout alone.
-    script = re.sub(r"^\.ci/.*\n", "", "\n".join(blocks_of(page, "sh")), flags=re.M)
-    done = run_shell(script, dict.fromkeys(PROGRAMS, show), folder)
+    script = "\n".join(blocks_of(page, "sh")).replace("\\\n", "")
+    lines = re.findall(rf'^{CLI} .*|^\w+=(?:".*"|\S*)$', script, re.M)
+    done = run_shell("\n".join(lines), {CLI: show}, folder)
     assert done.returncode == 0, done.stderr
     return [line.split(SEPARATOR)[:-1] for line in done.stdout.splitlines()]
 
@@ -117,14 +122,13 @@ def test_an_installed_wheel_works_and_knows_all_commands_of_the_pages(
     site, folder, tmp_path
 ):
     lines = [line for page in PAGES for line in command_lines(page, tmp_path)]
-    commands = [line for line in lines if line[0] == CLI]
-    assert {command[1] for command in commands} == set(console.COMMANDS)
+    assert {line[1] for line in lines} == set(console.COMMANDS)
     script = ROOT / "tests" / "support" / "installed.py"
     done = subprocess.run(
         [sys.executable, "-P", script],
         env=os.environ | {"PYTHONPATH": str(site)},  # without the checkout
         cwd=folder,
-        input=json.dumps(commands),
+        input=json.dumps(lines),
         capture_output=True,
         text=True,
     )
@@ -142,40 +146,6 @@ def test_the_entry_points_of_the_wheel_exist(site):
     assert component.value == "elmo_keras.adapters.spacy:ElmoPipe"
 
 
-@pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=() if page == "README.md" else pytest.mark.slow)
-        for page in PAGES
-        if "```python" in text_of(page)
-    ],
-)
-def test_the_python_of_the_pages_prints_what_they_show(
-    page, folder, monkeypatch, capsys
-):
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Spark
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    for file in "text.hdf5", "tagger.keras":
-        Path(file).unlink(missing_ok=True)  # by another page
-    names: dict = {}
-    output = r"(?:\n\n```text\n(.*?)```)?"
-    blocks = re.findall(rf"```python\n(.*?)```{output}", text_of(page), re.S)
-    assert blocks
-    if page in NEEDS:
-        warnings.simplefilter("ignore")  # those of other packages; until the test ends
-    for block, shown in blocks:
-        capsys.readouterr()
-        try:
-            exec(compile(block, page, "exec"), names)
-        except ModuleNotFoundError as error:
-            if error.name not in NEEDS.get(page, "").split():
-                raise
-            pytest.skip(f"{page} needs {error.name}")
-        assert not shown or capsys.readouterr().out == shown
-
-
 ELMO_KERAS = f"""
 run() {{
   exec {sys.executable} -P -c 'import sys; from elmo_keras.util.console import main; sys.exit(main())' "$@"
@@ -184,20 +154,29 @@ run() {{
 rm -f serve.log
 (run "$@") > serve.log 2>&1 &
 echo $! >> serve.pid
-until grep -qs ^Serving serve.log; do sleep 0.2; kill -0 $! || exit 1; done
+until grep -s ^Serving serve.log; do sleep 0.2; kill -0 $! || exit 1; done
 """
+STAND_INS = {
+    CLI: ELMO_KERAS,
+    "pip": "",
+    "python": f'exec {sys.executable} -P "$@"',
+    "curl": 'exec /usr/bin/curl "$@"',
+}
+SENTENCES = "A sentence of tokens\n\nAnother one\n"
+TAGGED = "Ann B-PER\nlives O\nin O\nYork B-LOC\n\n" * 4
+FILES = {"text.txt": SENTENCES, "train.conll": TAGGED, "dev.conll": TAGGED}
 
 
 @pytest.fixture
 def user(folder, tmp_path, site, monkeypatch):
-    """A folder with a model and texts, where `elmo-keras` runs the installed wheel."""
+    """A clean folder but for a model and texts; `elmo-keras` is the installed wheel."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     shutil.copytree(folder / "model", tmp_path / "model")
-    text = "A sentence of tokens\n\nAnother one\n"
-    (tmp_path / "text.txt").write_text(text)
-    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(text.encode()))
-    for name in "train.conll", "dev.conll":
-        (tmp_path / name).write_text("Ann B-PER\nlives O\nin O\nYork B-LOC\n\n" * 4)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(SENTENCES.encode()))
     yield tmp_path
     servers = tmp_path / "serve.pid"
     for server in servers.read_text().split() if servers.exists() else ():
@@ -205,30 +184,73 @@ def user(folder, tmp_path, site, monkeypatch):
             os.kill(int(server), signal.SIGTERM)
 
 
-@pytest.mark.slow
+@pytest.fixture
+def ports():
+    """The ports of the pages, and free ones in their place."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(4)]
+        for free in sockets:
+            free.bind(("localhost", 0))
+        numbers = [str(free.getsockname()[1]) for free in sockets]
+    return dict(zip(("8500", "8501", "8510", "8511"), numbers))
+
+
+def shows(page_text, printed):
+    """Whether a page shows what was printed; `…` stands for anything."""
+    parts = map(re.escape, page_text.rstrip().split("…"))
+    return re.fullmatch(".*".join(parts), printed.rstrip(), re.S)
+
+
+@pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
 @pytest.mark.parametrize(
-    ("page", "printed"),
+    "page",
     [
-        ("corpus.md", "means.npy"),
-        ("int8.md", "vectors.npy"),
-        ("export-tasks.md", '"predictions"'),
-        ("serve.md", '"predictions"'),
+        pytest.param(page, marks=() if page == "README.md" else pytest.mark.slow)
+        for page in PAGES
+        if any(language in RUN for _, language, _ in BLOCK.findall(text_of(page)))
     ],
 )
-def test_the_shell_of_the_guides_runs_with_an_installed_wheel(page, printed, user):
-    with contextlib.ExitStack() as stack:
-        ports = {}
-        for port in "8500", "8501", "8510", "8511":
-            free = stack.enter_context(socket.socket())
-            free.bind(("localhost", 0))
-            ports[port] = str(free.getsockname()[1])
-    script = "\n".join(blocks_of(f"{GUIDES}/{page}", "sh"))
-    script = re.sub("85[01][01]", lambda port: ports[port[0]], script)
-    programs = {
-        CLI: ELMO_KERAS,
-        "pip": "",
-        "curl": 'exec /usr/bin/curl "$@"',
-    }
-    done = run_shell(script, programs, user)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert printed in done.stdout
+def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
+    page, user, ports, capsys
+):
+    names, printed = {}, ""
+    if page in NEEDS:
+        warnings.simplefilter("ignore")  # those of other packages; until the test ends
+    for reason, language, block in BLOCK.findall(text_of(page)):
+        block = re.sub("85[01][01]", lambda port: ports[port[0]], block)
+        if language == "text":
+            assert not printed or shows(block, printed), f"{block}\nis\n{printed}"
+            printed = ""
+        elif language == "sh" and not reason:
+            done = run_shell(block, STAND_INS, user)
+            assert done.returncode == 0, done.stdout + done.stderr
+            printed += done.stdout
+        elif language == "python" and not reason:
+            capsys.readouterr()
+            try:
+                exec(compile(block, page, "exec"), names)
+            except ModuleNotFoundError as error:
+                if error.name not in NEEDS.get(page, "").split():
+                    raise
+                pytest.skip(f"{page} needs {error.name}")
+            printed = capsys.readouterr().out
+        else:
+            printed = ""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_block_runs_quotes_the_package_is_no_program_or_says_why_not(page):
+    text = text_of(page)
+    blocks = BLOCK.findall(text)
+    assert 2 * len(blocks) == len(re.findall("^ *```", text, re.M))
+    code = "".join("".join(path.read_text("utf-8").split()) for path in MODULES)
+    for _, language, block in blocks:
+        assert language in {*RUN, "py", "text", "math", "bibtex", "nginx"}
+        for line in block.splitlines() if language == "py" else ():
+            assert "".join(line.partition("  # ")[0].split()) in code, line
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES, *NOTEBOOKS} - {"CHANGELOG.md"}))
+def test_pip_installs_the_package_from_where_it_is(page):
+    for command in re.findall(r"pip install[^`\n]*", text_of(page)):
+        assert "elmo-keras" not in re.sub(GIT, "", command), command

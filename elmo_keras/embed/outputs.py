@@ -33,7 +33,7 @@ def check_output(
     check_folder(folder_of(output))
     if output.exists() and not overwrite:
         raise ValueError(
-            f"{output} exists. Give another name, or overwrite it (--overwrite)."
+            f"{output} exists. Give another name, or overwrite it (`overwrite`)."
         )
     if pooling and is_hdf5(output):
         raise ValueError(
@@ -61,7 +61,7 @@ def check_output_folder(
     names = sorted(path.name for path in output.iterdir()) if output.exists() else []
     if names and not overwrite:
         raise ValueError(
-            f"{output} exists. Give another name, or overwrite it (--overwrite)."
+            f"{output} exists. Give another name, or overwrite it (`overwrite`)."
         )
     others = [name for name in names if not name.startswith("part-")]
     if others:

@@ -93,8 +93,8 @@ class Parts:
     def open(self, job: dict[str, Any], *, overwrite: bool = False) -> None:
         """Starts or resumes a job; refuses to resume one with other values."""
         self._overwrite = overwrite
-        self._check_output("Give another name, or overwrite it (--overwrite).")
-        advice = "Use the earlier values to resume, or overwrite (--overwrite)."
+        self._check_output("Give another name, or overwrite it (`overwrite`).")
+        advice = "Use the earlier values to resume, or overwrite (`overwrite`)."
         try:
             if (self.path / JOB).exists():
                 check_same_run(_as_stored(job), self._read_job(), self.path, advice)
@@ -125,7 +125,7 @@ class Parts:
             return dict(json.loads((self.path / JOB).read_text()))
         except (RecursionError, TypeError, ValueError) as error:
             raise OtherRun(
-                f"{self.path} is damaged. Remove it, or overwrite (--overwrite). {error}"
+                f"{self.path} is damaged. Remove it, or overwrite (`overwrite`). {error}"
             ) from error
 
     def metadata(self, index: int, digest: str) -> dict[str, Any] | None:
@@ -170,7 +170,7 @@ class Parts:
         if not self._overwrite:
             raise OtherRun(
                 f"{self.path} belongs to a run over other texts. Use those to resume, "
-                "or overwrite (--overwrite)."
+                "or overwrite (`overwrite`)."
             )
 
     def part(self, index: int) -> Path:
@@ -197,7 +197,7 @@ class Parts:
         """Makes the file or the folder of all parts the output."""
         self._check_output(
             f"Another program made it; all parts stay in {self.path}. Move it away and "
-            "repeat the command, or overwrite it (--overwrite)."
+            "repeat the command, or overwrite it (`overwrite`)."
         )
         if whole.is_dir() and self.output.exists():
             os.replace(self.output, self.path / EARLIER)
