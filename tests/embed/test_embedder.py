@@ -43,12 +43,14 @@ def means(model_directory):
     return Embedder(model_directory, pooling="mean", tokens_at_once=10)
 
 
+@pytest.mark.usefixtures("eagerly")  # the layer, not the embedder
 def test_arrays_come_in_the_order_of_the_sentences(all_layers, elmo):
     tokens = [s.split() if isinstance(s, str) else s for s in SENTENCES]
     expected = [elmo.all_layers([sentence]).numpy()[0] for sentence in tokens]
     assert_all_close(all_layers(SENTENCES), expected)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_boundaries_are_kept_as_the_layer_keeps_them(model_directory, tmp_path):
     layer = Elmo.from_pretrained(model_directory, keep_sentence_boundaries=True)
     options = {"keep_sentence_boundaries": True, "lower_case": True}
@@ -98,10 +100,10 @@ def test_text_is_split_as_that_of_the_model(elmo):
         (elmo, "words", words),
         (elmo, list, [[*raw]]),
     ):
-        assert [*Embedder(model, tokenizer=chosen).split(raw)] == tokens
+        assert [*Embedder(model, tokenizer=chosen, lazy=True).split(raw)] == tokens
     assert ElmoConfig.from_options(config.to_options()) == config
     with pytest.raises(TypeError, match="`tokenizer` should make tokens"):
-        Embedder(elmo, tokenizer=lambda text: None)("Ann")
+        Embedder(elmo, tokenizer=lambda text: None, lazy=True)("Ann")
 
 
 def test_threads_share_an_embedder(means):

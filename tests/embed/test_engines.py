@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, Embedder
+from elmo_keras import Embedder
 from tests.support.embedding_runs import text_of
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
 from elmo_keras.embed.engines.engine import pool
-from elmo_keras.lite.convert import convert
 
 SENTENCES = [*text_of(29), "a word"]
 KINDS = [
@@ -33,32 +32,15 @@ def test_pooling_is_over_the_tokens_of_each_sentence():
         )
 
 
-@pytest.fixture(scope="module")
-def elmo(model_directory):
-    elmo = Elmo.from_pretrained(model_directory, layer_norm=True)
-    elmo.mixes[0].assign(mix=[0.3, -0.2, 1.0], gamma=2.0)
-    return elmo
-
-
-@pytest.fixture(scope="module")
-def files(elmo, tmp_path_factory):
-    """Files for LiteRT in float32 and in int8."""
-    folder = tmp_path_factory.mktemp("lite")
-    paths = {arithmetic: folder / f"{arithmetic}.tflite" for arithmetic in TOLERANCES}
-    for arithmetic, path in paths.items():
-        convert(elmo, path, arithmetic)
-    return paths
-
-
 TOLERANCES = {"float32": 1e-5, "int8": 0.1}  # of numbers up to 4
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_litert_gives_the_arrays_of_tensorflow(elmo, files, kind):
-    expected = Embedder(elmo, **kind)(SENTENCES)
+def test_litert_gives_the_arrays_of_tensorflow(elmo_with_mix, lite_file, kind):
+    expected = Embedder(elmo_with_mix, **kind)(SENTENCES)
     scale = max(float(np.abs(h).max(initial=1)) for h in expected)
     for arithmetic, tolerance in TOLERANCES.items():
-        arrays = Embedder(files[arithmetic], **kind)(SENTENCES)
+        arrays = Embedder(lite_file(arithmetic), **kind)(SENTENCES)
         tolerance = max(tolerance, 2e-3 if "dtype" in kind else 0)
         for a, b in zip(arrays, expected, strict=True):
             assert a.dtype == b.dtype and a.shape == b.shape

@@ -23,13 +23,15 @@ def session(exported_version):
 
 
 @pytest.fixture(scope="session")
-def exported_task(tmp_path_factory):
+def exported_task(made_once):
     """A model, the signatures of its export, and its folder; each is made once."""
 
     @functools.cache
     def export(kind):
-        model, folder = TASKS[kind].model(), tmp_path_factory.mktemp("task")
-        version = export_task(model, folder, warmup=False)
+        model = TASKS[kind].model()
+        version = made_once(
+            f"{kind}/1", lambda path: export_task(model, path.parent, warmup=False)
+        )
         return model, tf.saved_model.load(str(version)).signatures, version
 
     return export

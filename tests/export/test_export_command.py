@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.export.version_directory import (
-    write_archive,
-    write_serving_files,
-)
+from elmo_keras.export.version_directory import write_archive, write_serving_files
 from elmo_keras.export.version_paths import export_metadata, versions
 from tests.support.commands import command
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
@@ -96,35 +93,24 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
 @pytest.mark.parametrize(
     "arguments, expected",
     [
-        (["nowhere", "out"], "There is no nowhere"),
-        (["model"], "Give either MODEL and OUT, or OUT, --options and --weights"),
-        (["out", "--options", "o"], "Give either MODEL and OUT, or OUT, --options"),
-        (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
-        (
-            ["MODEL", "out", "--layer", "elmo"],
-            "--layer is not for a MODEL that is no .keras file",
-        ),
-        (["MODEL", "out", "--representation", "1"], "should be below 1"),
-        (["MODEL", "out", "--layers", "all"], 'convert "all"'),
-        (["MODEL", "out", "--layers", "9"], "9"),
-        (["nowhere.keras", "out"], "There is no nowhere.keras"),
-        (["KERAS", "out"], "It has: ['first', 'second']"),
-        (
-            ["KERAS", "out", "--layer", "second", "--l2", "1"],
-            "--l2 is not for a .keras MODEL",
-        ),
+        ("model", "Give either MODEL and OUT, or OUT, --options and --weights"),
+        ("out --options o", "Give either MODEL and OUT, or OUT, --options"),
+        ("MODEL out --mix 1,2", "The mix should have 3 weights"),
+        ("MODEL out --layer elmo", "--layer is not for a MODEL that is no .keras file"),
+        ("MODEL out --representation 1", "should be below 1"),
+        ("MODEL out --layers all", 'convert "all"'),
+        ("MODEL out --layers 9", "9"),
+        ("nowhere.keras out", "There is no nowhere.keras"),
+        ("KERAS out", "It has: ['first', 'second']"),
+        ("KERAS out --layer second --l2 1", "--l2 is not for a .keras MODEL"),
     ],
 )
-def test_an_error_is_one_line_and_status_2(
-    model_directory, keras_model, tmp_path, monkeypatch, capsys, arguments, expected
+def test_wrong_input_leaves_no_version(
+    model_directory, keras_model, tmp_path, monkeypatch, error_of, arguments, expected
 ):
     monkeypatch.chdir(tmp_path)
     paths = {"MODEL": model_directory, "KERAS": keras_model[0]}
-    arguments = [str(paths.get(a, a)) for a in arguments]
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert expected in error and error.count("\n") == 1
-    assert error.startswith("elmo-keras export: ")
+    assert expected in error_of(main, [paths.get(a, a) for a in arguments.split()])
     assert not list(tmp_path.glob("out/*"))
 
 

@@ -9,11 +9,7 @@ import tensorflow as tf
 from elmo_keras.export.sentences import splitter
 from elmo_keras.export.version_directory import export_elmo
 from elmo_keras.export.version_paths import export_metadata
-from tests.support.exported import (
-    TOKENS,
-    elmo_layer,
-    padded,
-)
+from tests.support.exported import TOKENS, elmo_layer, padded
 from tests.support.processes import takes_less_than
 
 v1 = tf.compat.v1

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 
+import keras
 import numpy as np
 import pytest
 
@@ -25,30 +26,14 @@ search = command("search")
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
+LITE = "--format", "litert"
 SENTENCES = ["A short sentence .", "", ["Two", "tokens"], "한국어 🙂"]
 
 
 @pytest.fixture(scope="module")
-def elmo(model_directory):
-    elmo = Elmo.from_pretrained(model_directory, layer_norm=True)
-    elmo.mixes[0].assign(mix=[0.3, -0.2, 1.0], gamma=2.0)
-    return elmo
-
-
-@pytest.fixture(scope="module")
-def exact(elmo, tmp_path_factory):
+def exact(lite_file):
     """The path of a file of the same model, with float32 arithmetic."""
-    folder = tmp_path_factory.mktemp("exact")
-    keras_file = folder / "elmo.keras"
-    import keras
-
-    words = keras.Input((None,), dtype="string")
-    keras.Model(words, elmo(words)).save(keras_file)
-    assert export([str(keras_file), str(folder / "m.tflite"), *LITE, "float32"]) == 0
-    return folder / "m.tflite"
-
-
-LITE = ["--format", "litert", "--arithmetic"]
+    return lite_file("float32")
 
 
 @pytest.fixture
@@ -101,6 +86,14 @@ def test_the_command_embeds_without_tensorflow(exact, tmp_path):
     subprocess.run(command, check=True)
     expected = Embedder(exact, pooling="mean")(["A short sentence ."])
     np.testing.assert_array_equal(read_embeddings(output)[0], expected[0])
+
+
+def test_the_command_writes_the_file_of_a_layer(elmo_with_mix, exact, tmp_path):
+    words = keras.Input((None,), dtype="string")
+    keras.Model(words, elmo_with_mix(words)).save(tmp_path / "m.keras")
+    files = tmp_path / "m.keras", tmp_path / "m.tflite"
+    assert export([*files, *LITE, "--arithmetic", "float32"]) == 0
+    assert files[1].read_bytes() == exact.read_bytes()
 
 
 @pytest.mark.slow
@@ -168,5 +161,5 @@ def test_other_outputs_and_options_of_other_formats_are_refused(
         (exact.with_suffix(""), [], ".tflite"),
         (exact.with_name("new.tflite"), ["--archive"], "--archive is not for --format"),
     ]:
-        arguments = [model_directory, output, *LITE[:2], *options]
+        arguments = [model_directory, output, *LITE, *options]
         assert message in error_of(export, arguments)

@@ -1,8 +1,7 @@
-"""Processes on Linux: those below one, and the memory and time that they take."""
+"""Processes on Linux: those below one, and the memory that they take."""
 
 import collections
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,12 +32,6 @@ def megabytes(pid: int) -> int:
 def peak_megabytes(pid: int) -> int:
     """The peak of the resident memory of a process so far; 0 if it has ended."""
     return _kilobytes(pid, "VmHWM") // 2**10
-
-
-def processor_seconds(pid: int) -> float:
-    """The time that a process has computed so far; 0 if it has ended."""
-    ticks = _stat(pid)[11:13]  # in its own code, and in the system
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
