@@ -81,7 +81,7 @@ def embed(
         mix: W0,W1,… of the layers, before the softmax
         gamma: factor of the mix; the model's own, or 1, if not given
         pooling: one vector of each line in .npy (mean if not given) or .parquet
-        keep_sentence_boundaries: keep the vectors of <S> and </S>, two more of each line
+        keep_sentence_boundaries: keep the vectors of `<S>` and `</S>`, two more of each line
         lower_case: embed the tokens in lower case
         float16: write numbers in 2 bytes, not 4
         arithmetic: float32 if not given; int8 is by LiteRT, on CPUs

@@ -37,7 +37,7 @@ class TextData:
         vocabulary: a vocab.txt to use
         vocabulary_text: patterns of further text whose words are counted
         vocabulary_size: maximum number of words
-        min_count: rarer words are <UNK>; 2 if not given
+        min_count: rarer words are `<UNK>`; 2 if not given
     """
 
     train: Texts | None = None

@@ -80,11 +80,13 @@ def test_help_and_refusals_come_without_tensorflow():
 
 
 @pytest.mark.parametrize("name", console.COMMANDS)
-def test_every_option_has_help(name):
+def test_every_option_has_help_and_markdown_keeps_it(name):
     command = console.make_app()[name]
     options = command.assemble_argument_collection(parse_docstring=True)
     shown = [option for option in options if option.show]
     assert [o.name for o in shown if not o.parameter.help] == []
+    texts = [command.help, *(option.parameter.help for option in shown)]
+    assert not [text for text in texts if re.search(r"(?<!`)</?\w+>", text)]
 
 
 def test_the_list_names_every_command(capsys):
