@@ -1,4 +1,4 @@
-"""Checks of what constructors are given: a ValueError names the argument."""
+"""Checks of what constructors are given: a ValueError names the argument; and extras."""
 
 import reprlib
 from collections.abc import Sequence
@@ -15,6 +15,12 @@ _REPR.maxlevel = 4
 _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = 50
 _REPR.maxstring = _REPR.maxother = 200
 MAX_LENGTH = 2000
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs what an extra of the package names."""
+    source = "git+https://github.com/elmo-keras/elmo-keras"
+    return f"pip install 'elmo-keras[{extra}] @ {source}'"
 
 
 def is_count(value: Any, least: int, most: int) -> bool:

@@ -4,6 +4,7 @@ import importlib.util
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from elmo_keras.argument_checks import how_to_install
 from elmo_keras.embed.parts import folder_of
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
@@ -90,4 +91,4 @@ def check_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
             f"case. Received: {path}"
         )
     if is_parquet(path) and importlib.util.find_spec("pyarrow") is None:
-        raise ImportError("Parquet needs pyarrow: pip install 'elmo-keras[parquet]'.")
+        raise ImportError(f"Parquet needs pyarrow: {how_to_install('parquet')}")

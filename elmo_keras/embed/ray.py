@@ -1,4 +1,4 @@
-"""ELMo vectors by workers of Ray; needs `pip install 'elmo-keras[ray]'`."""
+"""ELMo vectors by workers of Ray; needs the extra `ray`."""
 
 import contextlib
 import dataclasses

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.argument_checks import check_choices, how_to_install
 from elmo_keras.elmo import Elmo
 from elmo_keras.export.saved_model import make_saved_model
 from elmo_keras.export.sentences import Splitting
@@ -201,8 +201,7 @@ def write_warmup(path: Path, signatures: Mapping) -> None:
         from tensorflow_serving.apis import prediction_log_pb2
     except ImportError as error:
         raise ImportError(
-            "Warm-up requests need tensorflow-serving-api: "
-            "pip install 'elmo-keras[export]'."
+            f"Warm-up requests need tensorflow-serving-api: {how_to_install('export')}"
         ) from error
     names = [name for name in ("default", "tokens") if name in signatures]
     with tf.io.TFRecordWriter(str(path)) as file:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from elmo_keras.argument_checks import how_to_install
 from elmo_keras.hub.cache import OFFLINE, is_offline, max_bytes, mirrored
 from elmo_keras.hub.catalogue import (
     CARD,
@@ -156,6 +157,6 @@ def _import_huggingface_hub(needed_by):
         from huggingface_hub import constants, errors  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"{needed_by} needs huggingface_hub: pip install 'elmo-keras[hub]'"
+            f"{needed_by} needs huggingface_hub: {how_to_install('hub')}"
         ) from error
     return huggingface_hub

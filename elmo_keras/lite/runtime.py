@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from elmo_keras.argument_checks import how_to_install
+
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions
 ALIGNMENT = 64  # of memory that LiteRT uses in place
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
@@ -93,7 +95,7 @@ class CompiledModel:
 def library() -> ctypes.CDLL:
     """LiteRT's C functions; the error says how to install them."""
     if importlib.util.find_spec("ai_edge_litert") is None:
-        raise ImportError("LiteRT is missing: pip install 'elmo-keras[litert]'.")
+        raise ImportError(f"LiteRT is missing: {how_to_install('litert')}")
     version = importlib.metadata.version("ai-edge-litert")
     if not version.startswith(KNOWN):  # the C functions of another may differ
         raise ImportError(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import how_to_install
 from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.text.string_search import StringSearch
 from elmo_keras.text.tokens import dense_tokens, string_tensor
@@ -103,7 +104,7 @@ def tensorflow_text():
     except ImportError as error:
         raise ImportError(
             "This tokenizer or normalisation needs tensorflow-text: "
-            "pip install 'elmo-keras[text]'."
+            f"{how_to_install('text')}"
         ) from error
     return tensorflow_text
 

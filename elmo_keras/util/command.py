@@ -11,6 +11,8 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 
+from elmo_keras.argument_checks import how_to_install
+
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 OUTPUT_CLOSED, TERMINATED = 128 + 13, 128 + 15  # as of SIGPIPE and SIGTERM
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"  # whoever sets it sees what TensorFlow logs
@@ -108,7 +110,7 @@ def import_problem(error: ImportError) -> str:
         )
     package = (error.name or "").split(".")[0]
     if isinstance(error, ModuleNotFoundError) and package in EXTRAS:
-        return f"This needs {package}: pip install 'elmo-keras[{EXTRAS[package]}]'"
+        return f"This needs {package}: {how_to_install(EXTRAS[package])}"
     return str(error)
 
 

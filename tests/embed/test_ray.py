@@ -18,7 +18,7 @@ from tests.support import embedding_runs as runs
 from tests.support.processes import descendants, title
 from tests.support.waiting import wait_until
 
-ray = pytest.importorskip("ray", reason="needs Ray: pip install 'elmo-keras[ray]'")
+ray = pytest.importorskip("ray", reason="needs the extra ray")
 
 from elmo_keras.embed import ray as on_ray  # noqa: E402
 
