@@ -16,9 +16,9 @@ IN may be gzipped. A malformed line ends the program: its file and number are in
 
 import json
 import sys
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from unicodedata import normalize
 
 from elmo_keras.tasks.data import (
     SPACES,
@@ -27,7 +27,8 @@ from elmo_keras.tasks.data import (
     parse_all,
     read_rows,
 )
-from elmo_keras.tasks.entities import to_bio
+from elmo_keras.tasks.entities import bio_tags, entities, to_bio
+from elmo_keras.text.tokenizers import word_spans
 
 LABEL = "__label__"
 
@@ -104,10 +105,10 @@ def renamed(path: Path, **fields: str) -> list[dict]:
 
 
 def klue_ner(path: Path) -> Iterator[str]:
-    """Tokens are eojeols with punctuation split off.
+    """Tokens as a `str` is split, and entities that may end within one.
 
-    An entity covers all tokens that contain one of its characters, with the particles that
-    follow it; a token with characters of several entities belongs to the first one.
+    An entity has the type `TYPE/N` if it ends N characters before its last token does, as
+    before a particle. One that begins within a token is left out.
     """
 
     def parse(line):
@@ -120,22 +121,20 @@ def klue_ner(path: Path) -> Iterator[str]:
         return character, tag
 
     for block in blocks(path):
-        tokens, tags, is_open = [], [], False
-        for character, tag in parse_all(path, block, parse):
-            is_punctuation = unicodedata.category(character)[0] == "P"
-            if character.isspace():
-                is_open = False
-                continue
-            if is_open and not is_punctuation:
-                tokens[-1] += character
-                tags[-1] = tag if tags[-1] == "O" else tags[-1]
-            else:
-                tokens.append(character)
-                tags.append(tag)
-            is_open = not is_punctuation
-        if tokens:
-            rows = zip(tokens, to_bio(tags))
-            yield "".join(f"{token}\t{tag}\n" for token, tag in rows)
+        characters, tags = zip(*parse_all(path, block, parse))
+        text, tokens = "".join(characters), []
+        spans = word_spans(text)
+        firsts = {begin: i for i, (begin, _) in enumerate(spans)}
+        lasts = {place: i for i, span in enumerate(spans) for place in range(*span)}
+        for begin, end, type_ in entities(tags):
+            if begin in firsts and end - 1 in lasts:
+                last = lasts[end - 1]
+                rest = spans[last][1] - end
+                name = f"{type_}/{rest}" if rest else type_
+                tokens.append((firsts[begin], last + 1, name))
+        tags = bio_tags(tokens, len(spans))
+        rows = ((normalize("NFC", text[a:b]), tag) for (a, b), tag in zip(spans, tags))
+        yield "".join(f"{token}\t{tag}\n" for token, tag in rows)
 
 
 FORMATS = {
