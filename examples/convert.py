@@ -10,10 +10,12 @@
 | `tabs` | lines of premise, hypothesis and label | JSON lines for `entail` |
 | `snli` | SNLI, MultiNLI, KorNLI: `sentence1`, `sentence2`, `gold_label` | the same |
 | `klue-ner` | KLUE's characters with tags | columns for `tag` |
+| `klue-ner-ends` | the same | columns whose types say where entities end |
 
 IN may be gzipped. A malformed line ends the program: its file and number are in the error.
 """
 
+import functools
 import json
 import sys
 from collections.abc import Iterator
@@ -104,11 +106,11 @@ def renamed(path: Path, **fields: str) -> list[dict]:
     return parse_all(path, read_rows(path), parse)
 
 
-def klue_ner(path: Path) -> Iterator[str]:
-    """Tokens as a `str` is split, and entities that may end within one.
+def klue_ner(path: Path, ends: bool = False) -> Iterator[str]:
+    """Tokens as a `str` is split, and the entities that begin with one.
 
-    An entity has the type `TYPE/N` if it ends N characters before its last token does, as
-    before a particle. One that begins within a token is left out.
+    Of an entity that ends N characters before its last token does, as before a particle,
+    the type is `TYPE/N` with `ends`.
     """
 
     def parse(line):
@@ -130,7 +132,7 @@ def klue_ner(path: Path) -> Iterator[str]:
             if begin in firsts and end - 1 in lasts:
                 last = lasts[end - 1]
                 rest = spans[last][1] - end
-                name = f"{type_}/{rest}" if rest else type_
+                name = f"{type_}/{rest}" if ends and rest else type_
                 tokens.append((firsts[begin], last + 1, name))
         tags = bio_tags(tokens, len(spans))
         rows = ((normalize("NFC", text[a:b]), tag) for (a, b), tag in zip(spans, tags))
@@ -144,11 +146,12 @@ FORMATS = {
     "tabs": tabs,
     "snli": snli,
     "klue-ner": klue_ner,
+    "klue-ner-ends": functools.partial(klue_ner, ends=True),
 }
 
 
 def convert(name: str, path: Path, output: Path) -> None:
-    """Writes the examples of a file, one a line, or those of `klue-ner` as columns."""
+    """Writes the examples of a file, one a line, or those of KLUE as columns."""
     examples = [
         example if isinstance(example, str) else json.dumps(example, ensure_ascii=False)
         for example in FORMATS[name](path)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import keras
 
 from elmo_keras.pipelines.head_files import save_head
+from elmo_keras.pipelines.span_ends import SpanEnds
 from elmo_keras.tasks import (
     Answering,
     Classification,
@@ -63,6 +64,9 @@ class Recipe(NamedTuple):
     predicates: dict[str, Any] | None = None  # settings of the head that finds them
     label_names: dict[str, str] | None = None
     licence: str = "CC BY-SA 4.0"
+    ends: Path | None = (
+        None  # columns with types `TYPE/N` of spans that end within a token
+    )
 
 
 def recipes(data: Path, work: Path) -> dict[str, Recipe]:
@@ -130,6 +134,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of "
             "them held out (CC BY-SA 4.0)",
             dev="KLUE, a fifth",
+            ends=work / "ko-ner.ends.conll",
         ),
         "ko-sentiment": Recipe(
             Classification(),
@@ -154,6 +159,7 @@ def prepare(name: str, data: Path, work: Path) -> None:
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
         run("convert.py", "klue-ner", source, work / "ko-ner.train.conll")
+        run("convert.py", "klue-ner-ends", source, work / "ko-ner.ends.conll")
     elif name == "ko-sentiment":
         for part in ("train", "valid"):
             source = data / f"ko_nsmc/ratings_{part}.txt"
@@ -210,7 +216,15 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
             row["also"] = ", ".join(f"{key} {x:.2f}" for key, x in others)
         scores.append(row | {"elmo-keras": round(value, 2)})
         file, names = work / "model.keras", recipe.label_names
-        save_head(file, options["model"], head, label_names=names, language=name[:2])
+        ends = span_ends(recipe.ends) if recipe.ends else None
+        save_head(
+            file,
+            options["model"],
+            head,
+            label_names=names,
+            ends=ends,
+            language=name[:2],
+        )
         if isinstance(task, (Tagging, Classification)):
             model = keras.models.load_model(file, compile=False)
             dev = read_data(task, settings).dev
@@ -246,6 +260,18 @@ def run(program: str, *arguments: object) -> None:
     """Runs another program of this folder."""
     path = Path(__file__).with_name(program)
     subprocess.run([sys.executable, path, *map(str, arguments)], check=True)
+
+
+def span_ends(columns: Path) -> SpanEnds:
+    """Learned from the sentences that train a head."""
+    examples, _ = hold_out(read_columns(columns), 0.2)
+    spans = (
+        (e["tokens"][end - 1], type_)
+        for e in examples
+        for _, end, type_ in entities(e["tags"])
+    )
+    parts = ((token, *type_.partition("/")) for token, type_ in spans)
+    return SpanEnds.fit([(token, name, int(n or 0)) for token, name, _, n in parts])
 
 
 def scores_by_label(model: Any, examples: list[dict], names: dict) -> list[str]:

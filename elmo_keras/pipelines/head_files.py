@@ -21,12 +21,14 @@ from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.hub.catalogue import HEAD_FILES
 from elmo_keras.hub.local_files import local_files
+from elmo_keras.pipelines.span_ends import SpanEnds
 
 if TYPE_CHECKING:
     from elmo_keras.tasks.task_model import TaskModel
 
 HEAD, ARRAYS, *_ = HEAD_FILES
 _WORDS = "words"  # JSON as bytes
+ENDS = "ends/kernel"  # of `SpanEnds`
 _MOST = 2**28  # bytes of a file
 _DAMAGES = zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError
 LIGHT = "Tagger", "TextClassifier"  # classes that run without TensorFlow
@@ -104,6 +106,7 @@ def save_head(
     folder: str | Path,
     *,
     label_names: Mapping[str, str] | None = None,
+    ends: SpanEnds | None = None,
     **metadata: Any,
 ) -> None:
     """Writes the head of a task model.
@@ -113,6 +116,7 @@ def save_head(
         language_model: what the task's command got as `--model`.
         folder: of the head.
         label_names: label → the name that the head has for it.
+        ends: where the spans of a tagger end within their last token.
         **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another script.
 
     Raises:
@@ -150,6 +154,8 @@ def save_head(
     arrays: dict[str, Any] = {_WORDS: np.frombuffer(words, np.uint8)}
     for weight_name, weight in model.named_weights().items():
         arrays |= _quantized(weight_name, np.asarray(weight))
+    if ends is not None:
+        arrays |= _quantized(ENDS, ends.kernel)
     metadata |= {
         "language_model": language_model,
         "digest": _digest(language_model),

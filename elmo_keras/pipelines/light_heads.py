@@ -14,7 +14,8 @@ from elmo_keras.pipelines.arithmetic import (
     soft_alignment,
     softmax,
 )
-from elmo_keras.pipelines.head_files import HeadFile
+from elmo_keras.pipelines.head_files import ENDS, HeadFile
+from elmo_keras.pipelines.span_ends import SpanEnds
 from elmo_keras.pipelines.texts import Labelled, join
 from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.entities import constraints, entities, marks_spans
@@ -156,6 +157,7 @@ class LightTagger(TaggerHead):
         lstms: of the forward and the backward one the kernel, recurrent kernel, bias, and
             the kernel that gives a score to each tag.
         bias: of the scores.
+        ends: where spans end within their last token, or None.
     """
 
     def __init__(self, head: HeadFile):
@@ -172,6 +174,17 @@ class LightTagger(TaggerHead):
         if config["crf"]:
             weights = Crf(*(arrays[f"crf/{name}"] for name in Crf._fields))
             self.crf = weights.only(constraints(self.tags))
+        kernel = arrays.get(ENDS)
+        self.ends = None if kernel is None else SpanEnds(kernel)
+
+    def tag(self, batch):
+        rows = super().tag(batch)
+        if self.ends is None:
+            return rows
+        return [
+            [p._replace(left_out=self.ends(tokens[p.end - 1], p.label)) for p in row]
+            for tokens, row in zip(batch.sentences, rows)
+        ]
 
     def scores(self, batch):
         x, at_output = self.vectors(batch)

@@ -17,6 +17,7 @@ class Labelled(NamedTuple):
     first: int
     end: int
     score: float
+    left_out: int = 0  # characters of the last token that do not belong to it
 
 
 class Text(NamedTuple):
@@ -30,6 +31,10 @@ class Text(NamedTuple):
         piece = self.source[begin:end]
         return piece if isinstance(piece, str) else " ".join(piece)
 
+    def _is(self, begin, end, rest):
+        """Whether a piece is `rest`, which is composed, and the text may not be."""
+        return normalize("NFC", self.source[begin:end]) == rest
+
     def at(self, begin: int, end: int, **values: Any) -> dict[str, Any]:
         """What a pipeline returns for a piece of the text."""
         return {"text": self.piece(begin, end), **values, "start": begin, "end": end}
@@ -37,6 +42,10 @@ class Text(NamedTuple):
     def result(self, sentence: int, part: Labelled) -> dict[str, Any]:
         spans = self.spans[sentence]
         begin, end = spans[part.first][0], spans[part.end - 1][1]
+        if part.left_out and isinstance(self.source, str):
+            token = self.sentences[sentence][part.end - 1]
+            rest = token[len(token) - part.left_out :]
+            end = next(i for i in range(end, begin, -1) if self._is(i, end, rest))
         return self.at(begin, end, label=part.label, score=part.score)
 
 

@@ -68,6 +68,15 @@ CONVERTED = [
             (["김", "씨와"], ["B-PS", "I-PS"]),
         ],
     ),
+    (
+        "klue-ner-ends",
+        KLUE,
+        read_columns,
+        [
+            (["경찰은", "딸", "(", "32", ")"], ["B-OG/1", "O", "O", "B-QT", "O"]),
+            (["김", "씨와"], ["B-PS/1", "I-PS/1"]),
+        ],
+    ),
 ]
 MALFORMED = [
     ("fasttext", "__label__1 a\nno label\n", ":2: one __label__.* not 'no label'"),

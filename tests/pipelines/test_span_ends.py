@@ -1,0 +1,40 @@
+"""Spans that end within their last token."""
+
+from unicodedata import normalize
+
+import pytest
+
+from elmo_keras.pipelines.span_ends import SpanEnds
+from elmo_keras.pipelines.texts import Labelled, read_text
+
+PARTICLES = {"이": 1, "은": 1, "에서": 2, "에서는": 3}
+NAMES = "손흥민 박지성 이순신 토트넘 서울 부산 대전".split()
+EXAMPLES = [(name + p, "PS", n) for name in NAMES[:5] for p, n in PARTICLES.items()]
+
+
+@pytest.fixture(scope="module")
+def ends():
+    return SpanEnds.fit([*EXAMPLES, *((name, "PS", 0) for name in NAMES)])
+
+
+@pytest.mark.parametrize(("token", "expected"), [(t, n) for t, _, n in EXAMPLES])
+def test_particles_that_were_learned_are_left_out(ends, token, expected):
+    assert ends(token, "PS") == expected
+
+
+def test_particles_are_left_out_of_names_that_are_new(ends):
+    assert [ends(f"부산{p}", "PS") for p in PARTICLES] == [*PARTICLES.values()]
+    assert ends("가", "PS") == 0, "something is left"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_result_ends_before_what_is_left_out_in_the_text_as_it_came(form):
+    source = normalize(form, "오늘 손흥민이 왔다")
+    result = read_text(0, source).result(0, Labelled("PS", 1, 2, 1.0, left_out=1))
+    assert normalize("NFC", result["text"]) == "손흥민"
+    assert source[result["start"] : result["end"]] == result["text"]
+
+
+def test_tokens_of_the_user_stay_whole():
+    text = read_text(0, ["손흥민이", "왔다"])
+    assert text.result(0, Labelled("PS", 0, 1, 1.0, left_out=1))["text"] == "손흥민이"
