@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from elmo_keras.files import OtherRun, check_same_run, file_stamp, replacing
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
-from elmo_keras.util.arguments import Count, Index
+from elmo_keras.util.arguments import Count, OneLayer
 from elmo_keras.util.command import import_tensorflow, stopping
 from elmo_keras.util.outputs import check_apart, check_file
 
@@ -41,7 +41,7 @@ def search(
     model: str,
     arithmetic: Arithmetic | None = None,
     top: Count = 10,
-    layers: Literal["mix", "average", "top"] | Index | None = None,
+    layers: OneLayer | None = None,
     center: bool = False,
     vectors: Path | None = None,
     index: str | None = None,

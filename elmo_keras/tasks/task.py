@@ -29,6 +29,7 @@ from elmo_keras.tasks.scores import (
 from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.util.arguments import (
     Count,
+    Counts,
     Index,
     NonNegative,
     OneLayer,
@@ -181,7 +182,7 @@ class Tagging(Task):
     """
 
     kind: Literal["pos", "ner", "srl", "predicates"] | None = None
-    columns: tuple[Count, Count] | None = None
+    columns: Counts | None = None
     no_crf: bool = False
 
     name = "tag"

@@ -2,8 +2,10 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from cyclopts import CycloptsError, Token
 
 from elmo_keras.util import console
 
@@ -11,7 +13,7 @@ MISSING = r"No such file or directory: 'no.txt'$"
 NO_MODEL = "There is no none. It is neither a path nor the name of a published model"
 WRONG = {
     "models fetch smal": "Did you mean small?",
-    "train --output out --batch-size 0": 'Invalid value "0" for --batch-size',
+    "train --output out --batch-size 0": "--batch-size: Must be >= 1. Received: 0",
     "train no.txt --output out --text x": "Unknown option: --text",
     "embed no.txt out.npy --model en": MISSING,
     "embed text.txt out.npy --model none": NO_MODEL,
@@ -66,3 +68,22 @@ def test_only_a_message_about_a_parameter_names_options():
         "`char_embed` should not be `mix`": "`char_embed` should not be `mix`",
     }.items():
         assert console._name_options(message, options) == expected
+
+
+def types_in(hint):
+    """The types that an annotation is made of."""
+    return {hint}.union(*map(types_in, get_args(hint)))
+
+
+@pytest.mark.parametrize("name", console.COMMANDS)
+def test_an_option_with_a_number_refuses_other_numbers_by_name(name):
+    for option in console.make_app()[name].assemble_argument_collection():
+        types = types_in(option.hint) & {int, float}
+        wrong = ["nan", "none"] if types else []
+        if types == {int}:
+            wrong += ["1.5", "1e3", "-0", "1_0"]
+        for text in wrong:
+            count = option.parameter.n_tokens or option.token_count()[0]
+            option.tokens[:] = count * [Token(keyword=option.name, value=text)]
+            with pytest.raises(CycloptsError, match=f"{option.name}.*{text}"):
+                option.convert_and_validate()
