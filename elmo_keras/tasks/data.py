@@ -20,7 +20,7 @@ from elmo_keras.tasks.entities import (
     OUTSIDE,
     PREDICATE,
     TAG,
-    has_bare_types,
+    full_tags,
     to_bio,
 )
 from elmo_keras.text.files import GZIP_ERRORS, lines_of, unzipped
@@ -175,30 +175,49 @@ def _label(value):
     return label
 
 
-def read_conllu(path: str | Path) -> list[dict]:
+def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
     """Words of CoNLL-U and their universal parts of speech: `{"tokens": […], "tags": […]}`.
 
-    Multiword tokens and empty nodes are left out.
+    With `entities`, tags are the BIO tags of `name=`, `NE=` or `NER=` in MISC, or of a tag
+    alone there. Multiword tokens and empty nodes are left out.
     """
-    return _read_sentences(path, blocks(path), _conllu_word)
 
+    def parse(line):
+        if line[0] == "#":
+            return None
+        columns = line.split("\t")
+        if len(columns) != 10:
+            raise ValueError(
+                f"10 columns separated by tabs are expected, not {len(columns)}"
+            )
+        if not _ID.fullmatch(columns[0]):
+            raise ValueError(f"the first column should be a number, not {columns[0]!r}")
+        if not columns[0].isdecimal():
+            return None
+        tag = _misc_tag(columns[9]) if entities else columns[3]
+        if not columns[1] or tag in ("", "_"):
+            raise ValueError("the word or its part of speech is missing")
+        return columns[1], tag
 
-def _conllu_word(line):
-    """Word and tag, or None for a line without a word."""
-    if line[0] == "#":
-        return None
-    columns = line.split("\t")
-    if len(columns) != 10:
+    examples = _read_sentences(path, blocks(path), parse)
+    if not entities:
+        return examples
+    if not any({*example["tags"]} - {OUTSIDE} for example in examples):
         raise ValueError(
-            f"10 columns separated by tabs are expected, not {len(columns)}"
+            f"{path} has no entities: they are expected in the last column, such as "
+            "`name=B-PER`."
         )
-    if not columns[0].replace("-", "").replace(".", "").isdecimal():
-        raise ValueError(f"the first column should be a number, not {columns[0]!r}")
-    if not columns[0].isdecimal():
-        return None
-    if not columns[1] or columns[3] in ("", "_"):
-        raise ValueError("the word or its part of speech is missing")
-    return columns[1], columns[3]
+    return [example | {"tags": to_bio(example["tags"])} for example in examples]
+
+
+_ID = re.compile(r"\d+([-.]\d+)?")
+_IN_MISC = re.compile(rf"((NER|NE|name)=)?(?P<tag>{TAG.pattern})")
+
+
+def _misc_tag(misc):
+    """The tag of an entity among the fields of MISC."""
+    fields = filter(None, map(_IN_MISC.fullmatch, misc.split("|")))
+    return next((field["tag"] for field in fields), OUTSIDE)
 
 
 def _read_sentences(path, sentences, parse):
@@ -221,40 +240,56 @@ def read_columns(
 ) -> list[dict]:
     """Words and entities: `{"tokens": […], "tags": […]}` with BIO tags.
 
-    Tags have any scheme of `to_bio`, or are types alone. Columns are separated by tabs, or
-    else by spaces. If the first one counts the words of each sentence, as in GermEval and
-    Universal NER, the word is the second and its tag the third; otherwise these are the
-    first and the last one. `columns` are the positions of word and tag, from 1. Lines
-    without a word, `-DOCSTART-` and comments are left out.
+    Tags have any scheme of `to_bio`, or are types alone, or prefixes alone, whose entities
+    have the type `ENTITY`. Columns are separated by tabs, or else by spaces, and all lines
+    have the same number of them. If the first one counts the words of each sentence, as in
+    GermEval and Universal NER, the word is the second and its tag the third; otherwise
+    these are the first and the last one. `columns` are the positions of word and tag, from
+    1. Lines without a word, `-DOCSTART-` and comments are left out. Of CoNLL-U, the
+    entities in MISC are read, see `read_conllu`.
     """
     sentences = list(blocks(path))
     tokens = [[_columns(x) for _, x in s if x[0] != "#"] for s in sentences]
     word, tag = 0, -1
     if columns is not None:
         word, tag = (column - 1 for column in columns)
+    elif _are_conllu(tokens):
+        return read_conllu(path, entities=True)
     elif _are_counted(tokens):
         word, tag = 1, 2
-    n_needed = max(word, tag) + 1 if tag >= 0 else 2
-    tags = {row[tag] for rows in tokens for row in rows if len(row) >= n_needed}
-    sizes = {len(row) for rows in tokens for row in rows}
-    prefix = "I-" if has_bare_types(tags) else ""
+    rows = [row for rows in tokens for row in rows if not _is_mark(row)]
+    ((usual, _),) = collections.Counter(map(len, rows)).most_common(1) or [(0, 0)]
+    n_columns = max(usual, word + 1, tag + 1, 2)
+    tags = {row[tag] for row in rows if len(row) == n_columns}
+    full = full_tags(tags)
 
     def parse(line):
         row = _columns(line)
-        if "-DOCSTART-" in row[: word + 1]:
-            return None
-        is_token = len(row) >= n_needed
+        is_token = len(row) == n_columns
         is_tag = is_token and (row[tag] in tags or TAG.fullmatch(row[tag]))
-        if line[0] == "#" and not (is_tag and len(row) in sizes):
+        if _is_mark(row) or line[0] == "#" and not is_tag:
             return None
         if not is_token:
-            raise ValueError("a word and its tag are expected")
-        name = row[tag] if row[tag] == OUTSIDE else prefix + row[tag]
+            raise ValueError(
+                f"{n_columns} columns are expected, among them a word and its tag, as "
+                f"in most lines, not {len(row)}"
+            )
+        name = full.get(row[tag], row[tag])
         to_bio([name])  # checks it
         return (row[word], name) if row[word] else None
 
     examples = _read_sentences(path, sentences, parse)
     return [example | {"tags": to_bio(example["tags"])} for example in examples]
+
+
+def _is_mark(row):
+    return "-DOCSTART-" in row[:2]
+
+
+def _are_conllu(sentences):
+    return any(sentences) and all(
+        len(row) == 10 and _ID.fullmatch(row[0]) for rows in sentences for row in rows
+    )
 
 
 def _are_counted(sentences):
@@ -488,7 +523,10 @@ def windows(
 
 
 def read_squad(path: str | Path) -> list[dict]:
-    """The questions of a file of SQuAD 1.1 or 2.0; errors name the file and the question.
+    """The questions of a file of SQuAD 1.1, 2.0 or KorQuAD 2, or of lines as Hugging Face's.
+
+    Each line is a JSON object: a `context` and `question` with its `answers`, an object of
+    the lists `text` and `answer_start`. Errors name the file and the question.
 
     Each has `id`; the tokens of `context` and `question`; `text`, the paragraph; `offsets`,
     its tokens with their offsets; `answers`; of the first answer that is at its offset, the
@@ -496,25 +534,44 @@ def read_squad(path: str | Path) -> list[dict]:
     after it, or None; `n_misplaced`, the number of answers that are not.
     """
     examples, key = [], "data"
-    with Path(path).open("rb") as file:
-        try:
-            content = json.loads(unzipped(file).read())
-        except (ValueError, *GZIP_ERRORS) as error:
-            raise ValueError(f"{path} should be a file of JSON. {error}") from None
+    content = _read_json(path)
     try:
-        for i, article in enumerate(content["data"]):
-            for j, paragraph in enumerate(article["paragraphs"]):
-                key = f"data[{i}].paragraphs[{j}]"
-                text = _check_text(paragraph["context"])
-                offsets = offset_tokens(text)
-                for k, question in enumerate(paragraph["qas"]):
-                    key = f"data[{i}].paragraphs[{j}].qas[{k}]"
-                    examples.append(_question(text, offsets, question))
+        for key, paragraph in _paragraphs(content):
+            text = _check_text(paragraph["context"])
+            offsets = offset_tokens(text)
+            for k, question in enumerate(paragraph.get("qas", [paragraph])):
+                if "qas" in paragraph:
+                    key = f"{key.partition('.qas')[0]}.qas[{k}]"
+                examples.append(_question(text, offsets, question))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {key} is not as in SQuAD: {error!r}") from None
+        reason = f"{error} is missing" if isinstance(error, KeyError) else repr(error)
+        raise ValueError(f"{path}: {key} is not as in SQuAD: {reason}") from None
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
     return examples
+
+
+def _read_json(path):
+    """The content of a file of JSON; of JSON lines a list."""
+    with Path(path).open("rb") as file:
+        try:
+            return json.loads(unzipped(file).read())
+        except (ValueError, *GZIP_ERRORS) as error:
+            if getattr(error, "msg", "") != "Extra data":
+                raise ValueError(f"{path} should be a file of JSON. {error}") from None
+    return [row for _, row in read_rows(path)]
+
+
+def _paragraphs(content):
+    """The place and the object of each paragraph, or of each question with its context."""
+    if not isinstance(content, list):
+        content = content.get("data", [content])
+    for i, article in enumerate(content):
+        if "paragraphs" not in article:
+            yield f"data[{i}]", article
+            continue
+        for j, paragraph in enumerate(article["paragraphs"]):
+            yield f"data[{i}].paragraphs[{j}]", paragraph
 
 
 def _check_text(text):
@@ -526,10 +583,9 @@ def _check_text(text):
 def _question(text, offsets: OffsetTokens, question):
     span = ending = None
     n_misplaced, answers = 0, []
-    for answer in [] if question.get("is_impossible") else question["answers"]:
-        begin, answer = answer["answer_start"], _check_text(answer["text"])
+    for begin, answer in _answers(question):
         begin += len(answer) - len(answer.lstrip())
-        answer = answer.strip()
+        answer = _check_text(answer).strip()
         answers.append(answer)
         end = begin + len(answer)
         if begin < 0 or text[begin:end] != answer:
@@ -547,6 +603,17 @@ def _question(text, offsets: OffsetTokens, question):
         "ending": ending,
         "n_misplaced": n_misplaced,
     }
+
+
+def _answers(question):
+    """The offset and the text of each answer."""
+    if question.get("is_impossible"):
+        return []
+    # KorQuAD 2 has one answer.
+    answers = [question["answer"]] if "answer" in question else question["answers"]
+    if isinstance(answers, dict):  # columns
+        return zip(answers["answer_start"], answers["text"], strict=True)
+    return [(answer["answer_start"], answer["text"]) for answer in answers]
 
 
 def answer_endings(examples: Sequence[Mapping]) -> list[str]:
@@ -567,6 +634,9 @@ def answer_endings(examples: Sequence[Mapping]) -> list[str]:
 
 
 MAX_LINE, MAX_WORD = 2**20, 2**12  # bytes
+# The last byte of float32 numbers such as vectors have: 0, or from 2^-61 to 2^31. Where a
+# word has a space, that byte is the space, or any.
+_TOP_BYTES = bytes(b for b in range(256) if b % 128 in (0, *range(0x21, 0x4F)))
 
 
 class WordVectorFile(NamedTuple):
@@ -693,12 +763,17 @@ def _read_binary(file, dim, n_words):
             if not byte or len(word) > MAX_WORD:
                 raise ValueError(f"Word {index:,} has no end.")
             word += byte
-        numbers = file.read(4 * dim)
+        word, numbers = bytes(word).lstrip(b"\n"), file.read(4 * dim)
         if len(numbers) < 4 * dim:
             raise ValueError(
                 f"Line 1 says {n_words:,} words. The file ends within word {index:,}."
             )
-        yield bytes(word).lstrip(b"\n"), numbers
+        if numbers[3::4].translate(None, _TOP_BYTES):
+            raise ValueError(
+                f"No vector follows word {index:,}, {word.decode('utf-8', 'replace')!r}. "
+                "A space ends words in this format: write words that have one as text."
+            )
+        yield word, numbers
 
 
 def hold_out(examples: Sequence[T], share: float) -> tuple[list[T], list[T]]:

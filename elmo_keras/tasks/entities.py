@@ -12,7 +12,10 @@ BEGIN, INSIDE = "BSU", "IELM"
 END = "ESLU"
 _TYPE = r"[^\s,()|*]+"
 TAG = re.compile(rf"{OUTSIDE}|[{BEGIN}{INSIDE}]-{_TYPE}")
-_BARE = re.compile(rf"(?!.-|.*-[{BEGIN}{INSIDE}]$){_TYPE}")
+# What is no type, but a prefix, a tag of another scheme, or a sign for no entity.
+_NO_TYPE = rf"(?i:[{BEGIN}{INSIDE}O0]([-_/:].*)?|.*[-_/:][{BEGIN}{INSIDE}])"
+_TYPE_ALONE = re.compile(rf"(?!{_NO_TYPE}$){_TYPE}")
+UNTYPED = "ENTITY"  # the type of entities that have none
 
 
 def entities(tags: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -58,11 +61,9 @@ def tag_spans(ids: "tf.Tensor", tags: Sequence[str]) -> TagSpans:
 
     def columns(marked):
         """The positions that are marked in each row, then −1: `(batch, time)`."""
-        indices = tf.cast(tf.where(marked), tf.int32)  # (marked, 2), row by row
-        order = tf.cumsum(tf.cast(marked, tf.int32), axis=1, exclusive=True)
-        targets = tf.stack([indices[:, 0], tf.gather_nd(order, indices)], axis=1)
-        nowhere = tf.fill(tf.shape(marked), -1)
-        return tf.tensor_scatter_nd_update(nowhere, targets, indices[:, 1])
+        time = tf.shape(marked)[1]
+        positions = tf.sort(tf.where(marked, tf.range(time), time), axis=1)
+        return tf.where(positions < time, positions, -1)
 
     names = [*tags, OUTSIDE]  # the last one for padding
     types = [name[2:] for name in names]
@@ -121,10 +122,18 @@ def bio_tags(spans: Iterable[tuple[int, int, str]], n_tokens: int) -> list[str]:
     return tags
 
 
-def has_bare_types(tags: Iterable[str]) -> bool:
-    """Whether tags are `O` and types without a prefix, such as `PERSON`."""
-    types = set(tags) - {OUTSIDE}
-    return OUTSIDE in tags and bool(types) and all(map(_BARE.fullmatch, types))
+def full_tags(tags: Iterable[str]) -> dict[str, str]:
+    """The tags that all tags of a file mean, where they are types or prefixes alone.
+
+    >>> full_tags(["O", "PERSON"]), full_tags("OIB")["I"]
+    ({'PERSON': 'I-PERSON'}, 'I-ENTITY')
+    """
+    alone = set(tags) - {OUTSIDE}
+    if alone & {"B", "I"} and alone <= {*BEGIN, *INSIDE}:
+        return {prefix: f"{prefix}-{UNTYPED}" for prefix in alone}
+    if OUTSIDE in tags and all(map(_TYPE_ALONE.fullmatch, alone)):
+        return {type_: f"I-{type_}" for type_ in alone}
+    return {}
 
 
 def marks_spans(tags: Sequence[str]) -> bool:

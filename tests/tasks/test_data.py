@@ -62,10 +62,15 @@ Yes -
 TABLE = "text\tlabel\n"
 PAIR = '{"premise": "a", "hypothesis": "b", "label": "x"}\n'
 spaces = functools.partial(read_texts, split=split_spaces)
-PEOPLE = (
-    ["EU", "rejects", "Peter", "Blackburn", "Anna"],
-    ["B-ORG", "O", "B-PER", "I-PER", "B-PER"],
-)
+
+
+def tagged(*sentences):
+    """The tokens and tags of sentences written as `word/TAG`."""
+    rows = [[pair.rsplit("/", 1) for pair in text.split()] for text in sentences]
+    return [tuple(map(list, zip(*row))) for row in rows]
+
+
+PEOPLE = tagged("EU/B-ORG rejects/O Peter/B-PER Blackburn/I-PER Anna/B-PER")
 CAT = ["The", "cat", "sat", "and", "ate"]
 # Reader, file, and the values of the examples' fields.
 READ = [
@@ -109,36 +114,34 @@ READ = [
         [(["a", "b"], ["c"], "1")],
     ),
     (read_pairs, PAIR, [(["a"], ["b"], "x")]),
+    (read_conllu, CONLLU, tagged("vamos/VERB nos/PRON mar/NOUN", "Sí/INTJ")),
+    # Entities in MISC of CoNLL-U, by several keys and without one.
     (
-        read_conllu,
-        CONLLU,
-        [(["vamos", "nos", "mar"], ["VERB", "PRON", "NOUN"]), (["Sí"], ["INTJ"])],
+        read_columns,
+        CONLLU.replace("root\t_\t_", "root\t_\tname=B-PER")
+        .replace("obj\t_\t_", "obj\t_\tGloss=us|NER=I-PER")
+        .replace("SpaceAfter=No", "B-LOC"),
+        tagged("vamos/B-PER nos/I-PER mar/B-LOC", "Sí/B-PER"),
     ),
-    (read_columns, CONLL, [PEOPLE]),
-    (read_columns, IN_TABS, [PEOPLE]),
+    (read_columns, CONLL, PEOPLE),
+    (read_columns, IN_TABS, PEOPLE),
     # Spaces after a tag, a line without a word, and a word that begins with "#".
-    (read_columns, "#a\tB-A \n\tI-A\nb\tI-A\t\n", [(["#a", "b"], ["B-A", "I-A"])]),
+    (read_columns, "#a\tB-A \n\tI-A\nb\tI-A\t\n", tagged("#a/B-A b/I-A")),
     # Columns index, word, outer tag and inner tag, with comments.
     (
         read_columns,
         "# at [1] O\n1\tA\tB-LOCderiv\tO\n2\tb\tO\tB-PER\n\n#\tat\n1\tC\tO\tO\n",
-        [(["A", "b"], ["B-LOCderiv", "O"]), (["C"], ["O"])],
+        tagged("A/B-LOCderiv b/O", "C/O"),
     ),
-    (
-        read_columns,
-        "a B-A\nb M-A\nc E-A\nd S-A\n",
-        [(["a", "b", "c", "d"], ["B-A", "I-A", "I-A", "B-A"])],
-    ),
-    # Types alone.
-    (
-        read_columns,
-        "a\tPER\nb\tPER\nc\tLOC\nd\tO\n",
-        [(["a", "b", "c", "d"], ["B-PER", "I-PER", "B-LOC", "O"])],
-    ),
+    (read_columns, "a B-A\nb M-A\nc E-A\nd S-A\n", tagged("a/B-A b/I-A c/I-A d/B-A")),
+    # Types alone, then prefixes alone.
+    (read_columns, "a PER\nb PER\nc LOC\nd O\n", tagged("a/B-PER b/I-PER c/B-LOC d/O")),
+    (read_columns, "a B\nb I\nc O\n", tagged("a/B-ENTITY b/I-ENTITY c/O")),
+    (read_columns, "a O\nb I\nc I\n", tagged("a/O b/B-ENTITY c/I-ENTITY")),
     (
         functools.partial(read_columns, columns=(2, 1)),
         "B-A a x\nO b x\n",
-        [(["a", "b"], ["B-A", "O"])],
+        tagged("a/B-A b/O"),
     ),
     (
         read_columns,
@@ -159,7 +162,7 @@ READ = [
             (CAT, [0, 0, 0, 0, 1], ["O", "O", "O", "O", "B-V"]),
         ],
     ),
-    (read_predicates, ROLES, [(CAT, ["O", "O", "B-V", "O", "B-V"])]),
+    (read_predicates, ROLES, tagged("The/O cat/O sat/B-V and/O ate/B-V")),
 ]
 
 
@@ -176,6 +179,8 @@ def test_a_file_becomes_examples(read, text, values, file):
 def test_files_without_a_sentence_or_with_two_kinds_of_labels_are_refused(file):
     with pytest.raises(ValueError, match="holds no sentence"):
         read_columns(file("\n\n"))
+    with pytest.raises(ValueError, match="has no entities: .* such as `name=B-PER`"):
+        read_columns(file(CONLLU))
     mixed = '{"text": "a", "label": "b"}\n{"text": "a", "labels": ["b"]}\n'
     with pytest.raises(ValueError, match="`label` in all lines, or `labels` in all"):
         read_texts(file(mixed))
@@ -219,7 +224,14 @@ MALFORMED = [
     (read_columns, "a O\nb B-\n", 2, "not 'B-'"),
     (read_columns, "a O\nb B-A1(R-A2\n", 2, "not 'B-A1"),
     (read_columns, "a O\nb B-a,B-b\n", 2, "not 'B-a,B-b'"),
-    (read_columns, "a O\nb PER-B\n", 2, "not 'PER-B'"),
+    *(
+        (read_columns, f"a O\nb {tag}\n", 2, f"not '{tag}'")
+        for tag in ("PER-B", "S", "B_PER", "b-per", "PER/i", "0", "o")
+    ),
+    (read_columns, "a O\nb PER\nc I\n", 2, "not 'PER'"),
+    # A word that holds a space, and a column more than the lines around it.
+    (read_columns, 5 * "a _ _ O\n" + "Last Name _ _ I-PER\n", 6, "4 columns .* not 5"),
+    (read_columns, CONLL.replace("B-PER", "B-PER x"), 7, "4 columns .* not 5"),
 ]
 MALFORMED += [
     (read_documents, *row)
@@ -406,6 +418,35 @@ def test_a_file_may_be_one_line_of_megabytes_after_a_byte_order_mark(tmp_path):
     assert read_squad(path)[0]["context"] == ["w"]
 
 
+HUGGING_FACE = [
+    {"context": "Ann won .", "question": q, "answers": {"text": t, "answer_start": s}}
+    for q, t, s in (("Who ?", ["Ann"], [0]), ("Why ?", [], []))
+]
+KORQUAD_2 = {
+    "context": "Ann won .",
+    "qas": [
+        {"question": "Who ?", "answer": {"text": "Ann", "answer_start": 0}},
+        {"question": "Why ?", "answers": []},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(map(json.dumps, HUGGING_FACE)),
+        json.dumps(HUGGING_FACE),
+        json.dumps({"data": [KORQUAD_2]}),
+    ],
+    ids=["lines", "list", "KorQuAD 2"],
+)
+def test_questions_of_other_layouts_are_read(text, file):
+    who, why = read_squad(file(text))
+    assert who["context"] == why["context"] == ["Ann", "won", "."]
+    assert who["question"] == ["Who", "?"] and who["span"] == (0, 0)
+    assert who["answers"] == ["Ann"] and why["answers"] == [] and why["span"] is None
+
+
 def test_endings_that_answers_mostly_leave_out_are_learned(tmp_path):
     words = ["서울에서", "부산에서", "여수는", "대구는", "나는", "1990년", "x"]
     answers = ["서울", "부산", "여수", "대구", "나는", "1990", "x"]
@@ -428,14 +469,17 @@ def with_question(broken):
 
 BROKEN = [
     ('{"data": [\n{"paragraphs" 3}]}', "should be a file of JSON. .*line 2 column 15"),
-    ("[]", "data is not as in SQuAD"),
+    ("7", "data is not as in SQuAD"),
+    ('{"a": 1}\n{"b": 2}', r"data\[0\] is not as in SQuAD: 'context' is missing"),
+    ('{"a": 1}\n{"b" 2}', ".*:2: JSON is expected"),
+    ("[]", "data should hold questions"),
     ('{"data": []}', "data should hold questions"),
     ('{"data": [{"paragraphs": [7]}]}', r"data\[0\].paragraphs\[0\] is not as in SQ"),
 ]
 BROKEN += [
     (with_question(broken), rf"qas\[1\] is not as in SQuAD: {reason}")
     for broken, reason in (
-        ({"question": "Who?"}, r"KeyError\('answers'\)"),
+        ({"question": "Who?"}, "'answers' is missing"),
         (question(text=" "), ".*text is expected. Received: ' '"),
         (question(text=5), "TypeError"),
         (question(answers=[""]), ".*text is expected. Received: ''"),
@@ -463,9 +507,9 @@ def vector_text(words=WORDS, vectors=VECTORS):
     return "".join(f"{w} {' '.join(map(repr, row))}\n" for w, row in rows).encode()
 
 
-def binary(between=b"\n"):
+def binary(between=b"\n", space="_"):
     rows = zip(WORDS, VECTORS)
-    entries = [w.replace(" ", "_").encode() + b" " + v.tobytes() for w, v in rows]
+    entries = [w.replace(" ", space).encode() + b" " + v.tobytes() for w, v in rows]
     return b"4 3\n" + between.join(entries)
 
 
@@ -524,6 +568,10 @@ def test_without_a_wanted_word_the_size_is_still_known(tmp_path):
         (b"9 3\n" + vector_text(), "Line 1 says 9 words. The file ends after 4"),
         (binary()[:-5], "Line 1 says 4 words. The file ends within word 4"),
         (binary().replace(b" ", b"_"), "Line 1 should be a word|Word 1 has no end"),
+        *(
+            (binary(between=b"", space=space), r"No vector follows word 3, 'New")
+            for space in (" ", " \u00e9 ", "- the ")
+        ),
         (b"The cat sees the dog\n", "Line 1 should be a word and .*The cat"),
         (
             vector_text() + b"last nan 1 2\n",
