@@ -134,11 +134,6 @@ class QuestionAnswering(TaskModel):
     """
 
     text_fields = "context", "question"
-    parts = (
-        *("attention", "attended", "reader", "self_attention", "self_attended"),
-        *("start_lstm", "start_scores", "end_lstm", "end_scores"),
-        *("doubt", "no_answer_score"),
-    )
     compares_tokens = True
 
     def __init__(
@@ -169,21 +164,21 @@ class QuestionAnswering(TaskModel):
             self.doubt = keras.layers.Dense(units, "relu", name="doubt")
             self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
 
-    def build(self, input_shape=None):
+    def part_sizes(self):
         encoded, dim = self.encoder.output_dim, 2 * self.units
-        self.encoder.build()
-        self.attention.build((None, None, encoded))
-        self.attended.build((None, None, 4 * encoded))
-        self.reader.build((None, None, dim))
-        self.self_attention.build((None, None, dim))
-        self.self_attended.build((None, None, 3 * dim))
-        self.start_lstm.build((None, None, dim))
-        self.start_scores.build((None, None, dim))
-        self.end_lstm.build((None, None, 2 * dim))
-        self.end_scores.build((None, None, dim))
-        if self.unanswerable:
-            self.doubt.build((None, 2 * dim))
-            self.no_answer_score.build((None, self.units))
+        sizes = {
+            "attention": encoded,
+            "attended": 4 * encoded,
+            "reader": dim,
+            "self_attention": dim,
+            "self_attended": 3 * dim,
+            "start_lstm": dim,
+            "start_scores": dim,
+            "end_lstm": 2 * dim,
+            "end_scores": dim,
+        }
+        no_answer = {"doubt": 2 * dim, "no_answer_score": self.units}
+        return sizes | no_answer if self.unanswerable else sizes
 
     def call(self, inputs, training=False):
         x, mask = self._attended(inputs, training)
@@ -233,10 +228,11 @@ class QuestionAnswering(TaskModel):
         return tf.where((scores >= none)[:, None], spans, NO_ANSWER)
 
     @tf.function(reduce_retracing=True)
-    def margins(self, inputs):
-        """How far the best span's score is above that of no answer: `(batch,)`."""
-        scores = self.log_scores(inputs)
-        return scores["log_span"] - scores["log_no_answer"]
+    def best_answers(self, inputs) -> tuple[tf.Tensor, tf.Tensor]:
+        """The best spans, and how far their scores are above that of no answer: `(batch,)`."""
+        starts, ends, none = self(inputs, training=False)
+        spans, scores = best_spans(starts, ends, self.longest_answer)
+        return spans, tf.cast(scores - none, tf.float32)
 
     def log_scores(self, inputs) -> dict[str, tf.Tensor]:
         """`span` as in `answers`, and scores `(batch,)` that contexts have in common.
@@ -246,9 +242,10 @@ class QuestionAnswering(TaskModel):
         """
         outputs = [tf.cast(x, tf.float32) for x in self(inputs, training=False)]
         starts, ends, none = outputs
+        spans, scores = best_spans(starts, ends, self.longest_answer)
         return {
-            "span": self.decode(inputs, outputs),
-            "log_span": best_spans(starts, ends, self.longest_answer)[1],
+            "span": tf.where((scores >= none)[:, None], spans, NO_ANSWER),
+            "log_span": scores,
             "log_no_answer": none,
             "log_total": log_total(outputs),
         }

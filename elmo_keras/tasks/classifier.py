@@ -1,7 +1,5 @@
 """A text classifier: the biattentive classification network."""
 
-from collections.abc import Sequence
-
 import keras
 import tensorflow as tf
 from keras import ops
@@ -13,7 +11,6 @@ from elmo_keras.tasks.encoder import (
     soft_alignment,
 )
 from elmo_keras.tasks.task_model import LabelModel
-from elmo_keras.tasks.token_vectors import TokenVectors
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -95,40 +92,18 @@ class TextClassifier(LabelModel):
     Vectors", section 5; Peters et al. 2018, section 4.
     """
 
-    parts = "integrator", "attention", "maxout", "decision"
-
-    def __init__(
-        self,
-        token_vectors: TokenVectors,
-        *,
-        labels: Sequence[str],
-        units: int = 50,
-        dropout: float = 0.2,
-        multi_label: bool = False,
-        threshold: float = 0.3,
-        **kwargs,
-    ):
-        super().__init__(
-            token_vectors,
-            labels=labels,
-            units=units,
-            dropout=dropout,
-            multi_label=multi_label,
-            threshold=threshold,
-            **kwargs,
-        )
-        self.integrator = FastBidirectional(units, name="integrator")
+    def make_parts(self):
+        self.integrator = FastBidirectional(self.units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
-        self.maxout = Maxout(units, name="maxout")
-        activation = "sigmoid" if multi_label else "softmax"
-        self.decision = keras.layers.Dense(len(labels), activation, name="decision")
+        self.maxout = Maxout(self.units, name="maxout")
 
-    def build(self, input_shape=None):
-        self.encoder.build()
-        self.integrator.build((None, None, 3 * self.encoder.output_dim))
-        self.attention.build((None, None, 2 * self.units))
-        self.maxout.build((None, 4 * 2 * self.units))
-        self.decision.build((None, self.units))
+    def part_sizes(self):
+        return {
+            "integrator": 3 * self.encoder.output_dim,
+            "attention": 2 * self.units,
+            "maxout": 4 * 2 * self.units,
+            "decision": self.units,
+        }
 
     def call(self, inputs, training=False):
         x, _, mask = self.encode(inputs, "tokens", training)
@@ -139,9 +114,3 @@ class TextClassifier(LabelModel):
         pooled = masked_max(x, mask), -masked_max(-x, mask), masked_mean(x, mask)
         pooled = ops.concatenate([*pooled, self.attention(x, mask)], axis=-1)
         return self.decision(self.drop(self.maxout(pooled), training=training))
-
-    def get_config(self):
-        return super().get_config() | {
-            "multi_label": self.multi_label,
-            "threshold": self.threshold,
-        }

@@ -97,7 +97,6 @@ class CoreferenceModel(TaskModel):
     """
 
     text_fields, other_fields = ("sentences",), ("speakers",)
-    parts = "spans", "mention_hidden", "mention_scores", "antecedents"
 
     def __init__(
         self,
@@ -125,14 +124,15 @@ class CoreferenceModel(TaskModel):
             max_antecedents, hidden_units, dropout=dropout, name="antecedents"
         )
 
-    def build(self, input_shape=None):
+    def part_sizes(self):
         x, h = self.encoder.input_dim, self.encoder.output_dim
-        self.encoder.build()
-        self.spans.build((None, None, x), (None, None, h))
-        span = (None, 2 * h + x + self.spans.width_dim)
-        self.mention_hidden.build(span)
-        self.mention_scores.build((None, self.hidden_units))
-        self.antecedents.build(span)
+        span = 2 * h + x + self.spans.width_dim
+        return {
+            "spans": h,
+            "mention_hidden": span,
+            "mention_scores": self.hidden_units,
+            "antecedents": span,
+        }
 
     def call(self, inputs, training=False):
         h, x, mask = self.encode(inputs, "sentences", training)

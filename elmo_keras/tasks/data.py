@@ -301,7 +301,7 @@ def _are_counted(sentences):
     )
 
 
-def _columns(line):
+def _columns(line: str) -> list[str]:
     if "\t" in line:
         return [column.strip(SPACES) for column in line.rstrip(SPACES).split("\t")]
     return [column for column in line.split(" ") if column]

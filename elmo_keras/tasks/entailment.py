@@ -1,6 +1,6 @@
 """An entailment model: the enhanced sequential inference model."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import keras
 from keras import ops
@@ -29,12 +29,13 @@ class ESIM(LabelModel):
         units: size of each LSTM in each direction, and of the dense layers.
         dropout: rate of the dropout on the outputs of the encoder and of F, and on the
             pooled vectors.
+        multi_label, threshold: as of `TextClassifier`.
 
     Call arguments:
         inputs: `premise` and `hypothesis`, strings `(batch, time)`, see `TaskModel`.
 
-    Output: `(batch, len(labels))`, a probability for each label, for the loss
-    `"sparse_categorical_crossentropy"`. `predict` gives the label of each pair of lists.
+    Output: `(batch, len(labels))`, a probability for each label. `predict` gives the label
+    of each pair of lists, or a list of labels.
 
     >>> entailment = ESIM(TokenVectors(), labels=["no", "yes"], units=3)
     >>> entailment.run_eagerly = True  # one pair needs no graph
@@ -47,31 +48,25 @@ class ESIM(LabelModel):
     """
 
     text_fields = "premise", "hypothesis"
-    parts = "inference", "composition", "hidden", "decision"
 
     def __init__(
-        self,
-        token_vectors: TokenVectors,
-        *,
-        labels: Sequence[str],
-        units: int = 50,
-        dropout: float = 0.3,
-        **kwargs,
+        self, token_vectors: TokenVectors, *, dropout: float = 0.3, **options: Any
     ):
-        super().__init__(
-            token_vectors, labels=labels, units=units, dropout=dropout, **kwargs
-        )
+        super().__init__(token_vectors, dropout=dropout, **options)
+
+    def make_parts(self):
+        units = self.units
         self.inference = keras.layers.Dense(units, "relu", name="inference")
         self.composition = FastBidirectional(units, name="composition")
         self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
-        self.decision = keras.layers.Dense(len(labels), "softmax", name="decision")
 
-    def build(self, input_shape=None):
-        self.encoder.build()
-        self.inference.build((None, None, 4 * self.encoder.output_dim))
-        self.composition.build((None, None, self.units))
-        self.hidden.build((None, 4 * 2 * self.units))
-        self.decision.build((None, self.units))
+    def part_sizes(self):
+        return {
+            "inference": 4 * self.encoder.output_dim,
+            "composition": self.units,
+            "hidden": 4 * 2 * self.units,
+            "decision": self.units,
+        }
 
     def call(self, inputs, training=False):
         sides = [self.encode(inputs, field, training) for field in self.text_fields]

@@ -17,7 +17,7 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.files import check_same_run, replacing
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.progress import Progress
-from elmo_keras.tasks.batches import Batches, predictions
+from elmo_keras.tasks.batches import Batches
 from elmo_keras.tasks.data import WordVectorFile, hold_out, read_lower_case_vectors
 from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.tasks.task import UNRECORDED, Settings, Task
@@ -64,15 +64,41 @@ def train(
     """
     settings = _checked(settings, task.defaults)
     before = _read_results(settings)
-    run = _Run(task, settings, progress)
+    data = read_data(task, settings)
+    texts = [text for part in data for text in task.texts(part)]
+    start = _start_vectors(settings, texts)
+    elmo = _elmo_layer(settings)  # fails before training if it can't be used
+    recorded = _record(task, settings, data, start, elmo)
     if before:
         source = settings.output / RESULTS
-        check_same_run(run.recorded, before["settings"], source, "Name another folder.")
+        check_same_run(recorded, before["settings"], source, "Name another folder.")
         return before
+    if progress and start.words:
+        n_words = len({token.lower() for text in texts for token in text})
+        print(f"{len(start.words):,} of {n_words:,} words have a vector", flush=True)
+    began = time.perf_counter()
+    keras.backend.clear_session()
+    keras.utils.set_random_seed(settings.seed)
+    examples = _random_share(data.train, settings.share, settings.seed)
     try:
-        return run.train({} if caches is None else caches)
+        caches = {} if caches is None else caches
+        cache = _layer_cache(settings, texts, recorded["data"], caches, progress)
+        vectors = _token_vectors(settings, task.texts(examples), start, elmo)
+        sizes = {"units": settings.units, "dropout": settings.layer_dropout}
+        model = task.make_model(vectors, examples, **sizes)
+        results = _fit(task, settings, model, examples, data, cache, progress)
+        results |= {
+            "seconds": round(time.perf_counter() - began, 2),
+            "cached": cache is not None,
+            "settings": recorded,
+        }
+        # The model comes before its results, so that it exists where these are.
+        with replacing(settings.output / RESULTS) as temporary:
+            text = json.dumps(results, indent=1, ensure_ascii=False)
+            temporary.write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
         raise CommandFailed(error) from error
+    return results
 
 
 def _checked(settings, defaults) -> Settings:
@@ -121,129 +147,101 @@ def read_data(task: Task, settings: Settings) -> Data:
     return Data(train[: settings.limit], dev, test)
 
 
-class _Run:
-    def __init__(self, task, settings, progress):
-        self.task, self.settings, self.progress = task, settings, progress
-        self.data = read_data(task, settings)
-        self.texts = [text for part in self.data for text in task.texts(part)]
-        self.words, self.vectors = _start_vectors(settings, self.texts)
-        self.elmo = _elmo_layer(settings)  # fails before training if it can't be used
-        content = json.dumps(self.data, ensure_ascii=False).encode()
-        self.fingerprint = _fingerprint(content)
-        values = dataclasses.asdict(task) | dataclasses.asdict(settings)
-        vectors = "\n".join(self.words).encode() + self.vectors.tobytes()
-        values |= {
-            "task": task.name,
-            "word_dim": self.vectors.shape[1],
-            "word_vectors": _fingerprint(vectors) if self.words else None,
-            "data": self.fingerprint,
-            "weights": self.elmo.bilm.digest() if self.elmo else None,
-        }
-        self.recorded = {
-            name: value if isinstance(value, int | float | None) else str(value)
-            for name, value in values.items()
-            if name not in UNRECORDED
-        }
+def _record(task, settings, data, start, elmo):
+    """All that decides about the results of a run, by name."""
+    content = json.dumps(data, ensure_ascii=False).encode()
+    vectors = "\n".join(start.words).encode() + start.vectors.tobytes()
+    values = dataclasses.asdict(task) | dataclasses.asdict(settings)
+    values |= {
+        "task": task.name,
+        "word_dim": start.vectors.shape[1],
+        "word_vectors": _fingerprint(vectors) if start.words else None,
+        "data": _fingerprint(content),
+        "weights": elmo.bilm.digest() if elmo else None,
+    }
+    return {
+        name: value if isinstance(value, int | float | None) else str(value)
+        for name, value in values.items()
+        if name not in UNRECORDED
+    }
 
-    def say(self, text):
-        if self.progress:
-            print(text, flush=True)
 
-    def train(self, caches):
-        task, settings, seed = self.task, self.settings, self.settings.seed
-        if self.words:
-            n_words = len({token.lower() for text in self.texts for token in text})
-            self.say(f"{len(self.words):,} of {n_words:,} words have a vector")
+def _fingerprint(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _fit(task, settings, model, examples, data, cache, progress):
+    """Trains and saves a model; returns its scores, and what it learned of the mixes."""
+    batches = model.batches(
+        examples,
+        labels=task.targets(examples, model),
+        cache=cache,
+        batch_size=settings.batch_size,
+    )
+    _compile(model, batches, settings)
+
+    def dev_scores():
+        task.calibrate(model, data.dev, model.batches(data.dev, cache=cache))
+        return task.scores(evaluate(task, model, data.dev, cache))
+
+    def save():
+        settings.output.mkdir(parents=True, exist_ok=True)
+        with replacing(settings.output / MODEL) as temporary:
+            model.save(temporary)
+
+    training = fit_until_best(
+        model,
+        batches,
+        dev_scores,
+        epochs=settings.epochs,
+        patience=settings.patience,
+        seed=settings.seed,
+        save=save,
+        progress=progress,
+    )
+    test = task.scores(evaluate(task, model, data.test, cache)) if data.test else {}
+    mixes = {
+        place: {
+            "weights": [round(float(w), 6) for w in mix.layer_weights()],
+            "gamma": round(float(mix.gamma), 6),
+        }
+        for place, mix in model.token_vectors.mixes.items()
+    }
+    return training | {"test": test, "examples": len(examples), "mixes": mixes}
+
+
+def _token_vectors(settings, texts, start, elmo):
+    """`TokenVectors` of the frequent words of texts, and of those that have a vector."""
+    dim = start.vectors.shape[1]
+    frequent = frequent_words(texts, settings.min_count)
+    vectors = TokenVectors(
+        dict.fromkeys([*frequent, *start.words]) if dim else {},
+        dim,
+        settings.character_dim,
+        elmo=elmo,
+        elmo_at=settings.elmo_at,
+        dropout=settings.dropout,
+        trainable_words=not settings.freeze_word_vectors,
+    )
+    vectors.assign_word_vectors(start.words, start.vectors)
+    return vectors
+
+
+def _layer_cache(settings, texts, fingerprint, caches, progress):
+    """The layers of all texts; None if the language model runs in every epoch."""
+    if settings.no_cache or settings.fine_tune or settings.model is None:
+        return None
+    key = settings.model, settings.arithmetic, fingerprint
+    if key not in caches:
+        caches.clear()  # a file of gigabytes each
         start = time.perf_counter()
-        keras.backend.clear_session()
-        keras.utils.set_random_seed(seed)
-        train, dev, test = self.data
-        train = _random_share(train, settings.share, seed)
-        cache = self._cache(caches)
-        model = self._model(train)
-        batches = model.batches(
-            train,
-            labels=task.targets(train, model),
-            cache=cache,
-            batch_size=settings.batch_size,
-        )
-        _compile(model, batches, settings)
-
-        def dev_scores():
-            task.calibrate(model, dev, model.batches(dev, cache=cache))
-            return task.scores(evaluate(task, model, dev, cache))
-
-        def save():
-            settings.output.mkdir(parents=True, exist_ok=True)
-            with replacing(settings.output / MODEL) as temporary:
-                model.save(temporary)
-
-        training = fit_until_best(
-            model,
-            batches,
-            dev_scores,
-            epochs=settings.epochs,
-            patience=settings.patience,
-            seed=seed,
-            save=save,
-            progress=self.progress,
-        )
-        scores = task.scores(evaluate(task, model, test, cache)) if test else {}
-        results = {
-            **training._asdict(),
-            "test": scores,
-            "examples": len(train),
-            "seconds": round(time.perf_counter() - start, 2),
-            "cached": cache is not None,
-            "mixes": {
-                place: {
-                    "weights": [round(float(w), 6) for w in mix.layer_weights()],
-                    "gamma": round(float(mix.gamma), 6),
-                }
-                for place, mix in model.token_vectors.mixes.items()
-            },
-            "settings": self.recorded,
-        }
-        # The model comes before its results, so that it exists where these are.
-        with replacing(settings.output / RESULTS) as temporary:
-            text = json.dumps(results, indent=1, ensure_ascii=False)
-            temporary.write_text(f"{text}\n", encoding="utf-8")
-        return results
-
-    def _model(self, train):
-        settings = self.settings
-        frequent = frequent_words(self.task.texts(train), settings.min_count)
-        dim = self.vectors.shape[1]
-        vectors = TokenVectors(
-            dict.fromkeys([*frequent, *self.words]) if dim else {},
-            dim,
-            settings.character_dim,
-            elmo=self.elmo,
-            elmo_at=settings.elmo_at,
-            dropout=settings.dropout,
-            trainable_words=not settings.freeze_word_vectors,
-        )
-        vectors.assign_word_vectors(self.words, self.vectors)
-        return self.task.make_model(
-            vectors, train, units=settings.units, dropout=settings.layer_dropout
-        )
-
-    def _cache(self, caches):
-        """The layers of all texts; None if the language model runs in every epoch."""
-        settings = self.settings
-        if settings.no_cache or settings.fine_tune or settings.model is None:
-            return None
-        key = settings.model, settings.arithmetic, self.fingerprint
-        if key not in caches:
-            caches.clear()  # a file of gigabytes each
-            start = time.perf_counter()
-            embedder = Embedder(
-                settings.model, layers="all", arithmetic=settings.arithmetic
-            )
-            caches[key] = LayerCache(embedder, self.texts, progress=self.progress)
+        arithmetic = settings.arithmetic
+        embedder = Embedder(settings.model, layers="all", arithmetic=arithmetic)
+        caches[key] = LayerCache(embedder, texts, progress=progress)
+        if progress:
             seconds = time.perf_counter() - start
-            self.say(f"  the biLM's layers, computed once: {seconds:.1f} s")
-        return caches[key]
+            print(f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True)
+    return caches[key]
 
 
 def _elmo_layer(settings):
@@ -284,10 +282,6 @@ def _random_share(examples, share, seed):
     return [examples[i] for i in sorted(rows)]
 
 
-def _fingerprint(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
 def _compile(model, batches, settings):
     """Compiles a model for Adam, and makes all variables, so that a step is traced once."""
     rate = settings.learning_rate
@@ -310,20 +304,8 @@ def evaluate(
     `cache` holds the language model's layers of the examples; without it, the model
     computes them.
     """
-    batches = model.batches(examples, cache=cache)
-    outputs = predictions(model.predict_on_batch, batches)
-    results = [model.result(*pair) for pair in zip(examples, outputs)]
+    results = model.results(examples, model.batches(examples, cache=cache))
     return task.statistics(model, examples, results)
-
-
-class Training(NamedTuple):
-    """How a model was trained."""
-
-    dev: dict[str, float]  # the scores of the best epoch
-    best_epoch: int  # counted from 1
-    epochs: int
-    losses: list[float]  # the mean loss of each epoch
-    seconds_per_epoch: float  # the median, without the first one, which is traced
 
 
 # Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
@@ -338,13 +320,15 @@ def fit_until_best(
     seed: int = 0,
     save: Callable[[], None] = lambda: None,
     progress: bool = False,
-) -> Training:
+) -> dict[str, Any]:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
     The first score decides, and higher is better; if it is equal, as F1 can be 0 in the
     first epochs, the lower training loss. Training stops after `patience` epochs without a
     better one; the order of the examples depends on `seed`. `save` is called after each
-    epoch that is better than those before.
+    epoch that is better than those before. Returns the scores `dev` of the best epoch,
+    `best_epoch`, counted from 1, `epochs`, the mean `losses` of each, and the median
+    `seconds_per_epoch`, without the first one, which is traced.
     """
     best, best_key, best_epoch, weights = {}, None, 0, []
     losses, seconds = [], []
@@ -383,5 +367,10 @@ def fit_until_best(
             break
     for variable, value in zip(model.trainable_variables, weights):
         variable.assign(value)
-    median = round(float(np.median(seconds[1:] or seconds)), 3)
-    return Training(best, best_epoch, epoch, losses, median)
+    return {
+        "dev": best,
+        "best_epoch": best_epoch,
+        "epochs": len(losses),
+        "losses": losses,
+        "seconds_per_epoch": round(float(np.median(seconds[1:] or seconds)), 3),
+    }

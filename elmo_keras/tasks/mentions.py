@@ -36,7 +36,7 @@ class SpanVectors(keras.layers.Layer):
         self.head_scores = keras.layers.Dense(1, name="head_scores")
         self.widths = keras.layers.Embedding(longest, width_dim, name="widths")
 
-    def build(self, x_shape, h_shape, mask_shape=None):
+    def build(self, h_shape):
         self.head_scores.build(h_shape)
         self.widths.build((None,))
 

@@ -118,8 +118,6 @@ class Tagger(TaskModel):
     et al. 2016; He et al. 2017.
     """
 
-    parts = "scores", "crf"
-
     def __init__(
         self,
         token_vectors: TokenVectors,
@@ -147,11 +145,9 @@ class Tagger(TaskModel):
         if crf:
             self.crf = LinearChainCRF(len(self.tags), constraints(self.tags))
 
-    def build(self, input_shape=None):
-        self.encoder.build()
-        self.scores.build((None, None, self.encoder.output_dim))
-        if self.crf is not None:
-            self.crf.build()
+    def part_sizes(self):
+        sizes = {"scores": self.encoder.output_dim, "crf": len(self.tags)}
+        return sizes if self.crf is not None else {"scores": sizes["scores"]}
 
     def call(self, inputs, training=False):
         x, _, _ = self.encode(inputs, "tokens", training)

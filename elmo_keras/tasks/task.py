@@ -1,6 +1,7 @@
 """The tasks: how their examples are read, learned and scored; and settings of training."""
 
 import dataclasses
+import importlib
 import operator
 import warnings
 from collections.abc import Sequence
@@ -129,6 +130,7 @@ class Task:
     """
 
     name: ClassVar[str]
+    model: ClassVar[str]  # the name of its class
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
     defaults: ClassVar[dict[str, Any]] = {
         "learning_rate": 1e-3,
@@ -149,6 +151,12 @@ class Task:
         self, token_vectors: "TokenVectors", examples: list[dict], **sizes: Any
     ) -> "TaskModel":
         """A model for the labels of training examples; `sizes` are `units` and `dropout`."""
+        models = importlib.import_module("elmo_keras.tasks")  # by Keras
+        options = self.model_options(examples)
+        return getattr(models, self.model)(token_vectors, **options, **sizes)
+
+    def model_options(self, examples: list[dict]) -> dict[str, Any]:
+        """Further arguments of a model that learns examples."""
         raise NotImplementedError
 
     def targets(self, examples: list[dict], model: "TaskModel") -> Sequence:
@@ -173,7 +181,16 @@ class Task:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Tagging(Task):
-    """Tags tokens.
+    """Trains a tagger: parts of speech, named entities, semantic roles.
+
+    Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO, BIOES
+    or BMES, or CoNLL-U with entities in MISC (--kind ner: F1 of entities), or columns
+    with the word, the predicate and a column of BIO tags or brackets for each predicate
+    (--kind srl: F1 of arguments as the script of CoNLL-2005 counts, without the predicate
+    itself, which is given; --kind predicates: F1 of the predicates in the same files).
+
+        elmo-keras tag --train train.conllu --dev dev.conllu --output DIR
+        elmo-keras tag --train train.conll --dev dev.conll --output DIR --model lm
 
     Args:
         kind: of the files; if not set, pos for *.conllu, else ner
@@ -185,7 +202,7 @@ class Tagging(Task):
     columns: Counts | None = None
     no_crf: bool = False
 
-    name = "tag"
+    name, model = "tag", "Tagger"
     # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.
     defaults = Task.defaults | {
         "learning_rate": 3e-3,
@@ -202,16 +219,12 @@ class Tagging(Task):
         readers = {"pos": data.read_conllu, "srl": data.read_roles}
         return readers.get(kind, data.read_predicates)(path)
 
-    def make_model(self, token_vectors, examples, **sizes):
-        from elmo_keras.tasks.tagger import Tagger  # by Keras
-
-        return Tagger(
-            token_vectors,
-            tags=sorted({tag for example in examples for tag in example["tags"]}),
-            crf=not self.no_crf,
-            predicate_dim=PREDICATE_DIM if self.kind == "srl" else 0,
-            **sizes,
-        )
+    def model_options(self, examples):
+        return {
+            "tags": sorted({tag for example in examples for tag in example["tags"]}),
+            "crf": not self.no_crf,
+            "predicate_dim": PREDICATE_DIM if self.kind == "srl" else 0,
+        }
 
     def targets(self, examples, model):
         return [
@@ -238,7 +251,7 @@ class Tagging(Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelTask(Task):
-    """Examples with a label, or several.
+    """Examples with one label each, or with several.
 
     Args:
         split: split texts at spaces, or at punctuation too (words); lists of tokens stay
@@ -247,6 +260,12 @@ class LabelTask(Task):
     split: TokenizerName = "words"
 
     defaults = Task.defaults | {"units": 50}
+
+    def model_options(self, examples):
+        multi_label = "labels" in examples[0]
+        rows = [e["labels"] if multi_label else [e["label"]] for e in examples]
+        labels = sorted({label for row in rows for label in row})
+        return {"labels": labels, "multi_label": multi_label}
 
     def targets(self, examples, model):
         """The index of each label; of multi-label texts, 1 for each right one, else 0."""
@@ -265,51 +284,53 @@ class LabelTask(Task):
         predicted = np.array([np.isin(model.labels, labels) for labels in results])
         return np.hstack([expected & predicted, expected, predicted])
 
-    def scores(self, statistics):
-        return label_scores(statistics)
+    scores = staticmethod(label_scores)
 
 
 class Classification(LabelTask):
-    """Labels texts, with one label each or with several."""
+    """Trains a classifier of texts.
 
-    name = "classify"
+    Files are JSON lines, or tables whose first line names the columns: `text` and
+    `label`; or `labels` if a text may have none or several. The scores are accuracy, or
+    macro and micro F1.
+
+        elmo-keras classify --train train.jsonl --dev dev.jsonl --output DIR
+        elmo-keras classify --train train.tsv --output DIR --model none
+    """
+
+    name, model = "classify", "TextClassifier"
 
     def read(self, path, *, training=False):
         return data.read_texts(path, TOKENIZERS[self.split])
 
-    def make_model(self, token_vectors, examples, **sizes):
-        from elmo_keras.tasks.classifier import TextClassifier  # by Keras
-
-        multi_label = "labels" in examples[0]
-        rows = [e["labels"] if multi_label else [e["label"]] for e in examples]
-        return TextClassifier(
-            token_vectors,
-            labels=sorted({label for labels in rows for label in labels}),
-            multi_label=multi_label,
-            **sizes,
-        )
-
 
 class Entailment(LabelTask):
-    """Labels pairs of sentences: whether a hypothesis follows from a premise."""
+    """Trains a model of entailment: whether a hypothesis follows from a premise.
 
-    name = "entail"
+    Files are JSON lines, or tables whose first line names the columns: `premise`,
+    `hypothesis`, and `label` or `labels`. The scores are those of `classify`.
+
+        elmo-keras entail --train train.tsv --dev dev.tsv --output DIR
+    """
+
+    name, model = "entail", "ESIM"
     text_fields = "premise", "hypothesis"
     defaults = LabelTask.defaults | {"layer_dropout": 0.3}
 
     def read(self, path, *, training=False):
         return data.read_pairs(path, TOKENIZERS[self.split])
 
-    def make_model(self, token_vectors, examples, **sizes):
-        from elmo_keras.tasks.entailment import ESIM  # by Keras
-
-        labels = sorted({example["label"] for example in examples})
-        return ESIM(token_vectors, labels=labels, **sizes)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Answering(Task):
-    """Answers questions with a span of a text.
+    """Trains a model that answers questions with a span of a text.
+
+    Files are SQuAD's JSON, version 1.1 or 2.0, or JSON lines with the columns of Hugging
+    Face's data sets; a model learns that some questions have no answer if --train has
+    such questions, and gives none where that raises F1 on the held-out ones. The scores
+    are F1 and exact match as SQuAD's scripts compute them.
+
+        elmo-keras answer --train train.json --dev dev.json --output DIR
 
     Args:
         metric: squad's F1 counts words, korquad's characters
@@ -319,7 +340,7 @@ class Answering(Task):
     metric: Literal["squad", "korquad"] = "squad"
     longest_answer: Count = LONGEST_ANSWER
 
-    name = "answer"
+    name, model = "answer", "QuestionAnswering"
     text_fields = "context", "question"
 
     def read(self, path, *, training=False):
@@ -333,16 +354,12 @@ class Answering(Task):
             )
         return examples
 
-    def make_model(self, token_vectors, examples, **sizes):
-        from elmo_keras.tasks.answering import QuestionAnswering  # by Keras
-
-        return QuestionAnswering(
-            token_vectors,
-            unanswerable=any(not example["answers"] for example in examples),
-            endings=data.answer_endings(examples),
-            longest_answer=self.longest_answer,
-            **sizes,
-        )
+    def model_options(self, examples):
+        return {
+            "unanswerable": any(not example["answers"] for example in examples),
+            "endings": data.answer_endings(examples),
+            "longest_answer": self.longest_answer,
+        }
 
     def targets(self, examples, model):
         """First and last token of each answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
@@ -353,8 +370,7 @@ class Answering(Task):
         answers = [example["answers"] for example in examples]
         return squad_statistics(results, answers, self.metric)
 
-    def scores(self, statistics):
-        return squad_scores(statistics)
+    scores = staticmethod(squad_scores)
 
     def calibrate(self, model, examples, batches):
         """Moves the score of no answer to where F1 of the examples is the highest."""
@@ -362,23 +378,31 @@ class Answering(Task):
             return
         from elmo_keras.tasks.batches import predictions  # by TensorFlow
 
-        margins = np.array(predictions(model.margins, batches), float)
-        bias = model.no_answer_score.bias
-        (before,) = bias.numpy()
-        bias.assign([before + margins.min() - 1])  # below all spans
-        spans = predictions(model.predict_on_batch, batches)
+        def rows(inputs):
+            return zip(*map(np.array, model.best_answers(inputs)))
+
+        spans, margins = map(np.array, zip(*predictions(rows, batches)))
         results = [model.result(*pair) for pair in zip(examples, spans)]
         f1, _, has_answer = self.statistics(model, examples, results).T
         order = np.argsort(-margins)
         gains = np.cumsum((f1 - ~has_answer.astype(bool))[order])
         n_answered = 1 + int(np.argmax(gains)) if gains.max() > 0 else 0
         edges = [margins.max() + 1, *margins[order], margins.min() - 1]
-        bias.assign([before + np.mean(edges[n_answered : n_answered + 2])])
+        shift = np.mean(edges[n_answered : n_answered + 2])
+        model.no_answer_score.bias.assign_add([shift])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Coreference(Task):
-    """Finds mentions of the same entity. A batch is a document.
+    """Trains a model of coreference: which mentions refer to the same entity.
+
+    Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size
+    has no effect; the documents of --train are cut into parts of --sentences. The first
+    score is the mean F1 of MUC, B³ and CEAF φ4. Whether entities that are mentioned only
+    once are learned, found and scored depends on --train: they are if it has such,
+    unless --no-singletons leaves them out of all files.
+
+        elmo-keras coreference --train train.conll --dev dev.conll --output DIR
 
     Args:
         hidden_units: size of the hidden layers that compute scores
@@ -394,7 +418,7 @@ class Coreference(Task):
     sentences: Count = 25
     no_singletons: bool = False
 
-    name = "coreference"
+    name, model = "coreference", "CoreferenceModel"
     text_fields = ("sentences",)
     defaults = Task.defaults | {"layer_dropout": 0.3}
 
@@ -417,31 +441,21 @@ class Coreference(Task):
     def texts(self, examples):
         return [sentence for e in examples for sentence in e["sentences"]]
 
-    def make_model(self, token_vectors, examples, **sizes):
-        from elmo_keras.tasks.coreference import CoreferenceModel
-
-        return CoreferenceModel(
-            token_vectors,
-            hidden_units=self.hidden_units,
-            longest=self.longest,
-            mentions_per_token=self.mentions_per_token,
-            singletons=data.has_singletons(examples),
-            **sizes,
-        )
+    def model_options(self, examples):
+        return {
+            "hidden_units": self.hidden_units,
+            "longest": self.longest,
+            "mentions_per_token": self.mentions_per_token,
+            "singletons": data.has_singletons(examples),
+        }
 
     def targets(self, examples, model):
         """The mentions of each document: first token, last token, index of the cluster."""
-        return [
-            np.array(
-                [
-                    (*mention, cluster)
-                    for cluster, mentions in enumerate(example["clusters"])
-                    for mention in mentions
-                ],
-                "int32",
-            ).reshape(-1, 3)
-            for example in examples
+        rows = [
+            [(*mention, i) for i, c in enumerate(e["clusters"]) for mention in c]
+            for e in examples
         ]
+        return [np.array(mentions, "int32").reshape(-1, 3) for mentions in rows]
 
     def statistics(self, model, examples, results):
         """Entities mentioned once count if the model learned such."""
@@ -450,5 +464,4 @@ class Coreference(Task):
         clusters = [example["clusters"] for example in examples]
         return coreference_statistics(clusters, results)
 
-    def scores(self, statistics):
-        return coreference_scores(statistics)
+    scores = staticmethod(coreference_scores)

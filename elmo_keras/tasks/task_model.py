@@ -28,13 +28,11 @@ class TaskModel(keras.Model):
     Attributes:
         text_fields: names of the fields with tokens.
         other_fields: names of the fields without tokens; a model needs or takes them.
-        parts: the attributes after `encoder` that have weights.
         compares_tokens: whether memory grows with the product of two texts' lengths.
     """
 
     text_fields: tuple[str, ...] = ("tokens",)
     other_fields: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
     compares_tokens = False
 
     def __init__(
@@ -74,14 +72,23 @@ class TaskModel(keras.Model):
         token_vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
         return cls(**config | {"token_vectors": token_vectors})
 
+    def part_sizes(self) -> dict[str, int]:
+        """The attributes after `encoder` that have weights, and the sizes of their inputs."""
+        raise NotImplementedError
+
+    def build(self, input_shape=None):
+        self.encoder.build()
+        for name, size in self.part_sizes().items():
+            getattr(self, name).build((None, None, size))
+
     def named_weights(self) -> dict[str, keras.Variable]:
         """The model's weights but the biLM's, by names that files of heads rely on.
 
         A name says what a weight is for, such as `encoder/forward/kernel`: the first half is
-        one of the model's `parts`, the last the name that Keras' layers give a weight. The
+        one of the model's parts, the last the name that Keras' layers give a weight. The
         model is built.
         """
-        return named_weights(self, "encoder", *self.parts)
+        return named_weights(self, "encoder", *self.part_sizes())
 
     def encode(self, inputs, field, training):
         """What the encoder gives for a field of inputs."""
@@ -118,7 +125,11 @@ class TaskModel(keras.Model):
         examples = [
             self.read_example(dict(zip(columns, row))) for row in zip(*columns.values())
         ]
-        outputs = predictions(self.predict_on_batch, self.batches(examples))
+        return self.results(examples, self.batches(examples))
+
+    def results(self, examples: Sequence[Mapping], batches: Batches) -> list:
+        """What `predict` returns for examples, from their batches."""
+        outputs = predictions(self.predict_on_batch, batches)
         return [self.result(*pair) for pair in zip(examples, outputs)]
 
     def batches(self, examples: Sequence[Mapping], **options: Any) -> Batches:
@@ -168,8 +179,15 @@ class TaskModel(keras.Model):
 class LabelModel(TaskModel):
     """A model whose output `(batch, labels)` is a probability for each label.
 
-    `predict` gives the label of each example, or, if `multi_label`, the list of labels
-    whose probability is at least `threshold`.
+    Args:
+        token_vectors: a `TokenVectors` layer.
+        labels: the names of the labels.
+        units, dropout: see `TaskModel`.
+        multi_label: whether an example may have any number of labels.
+        threshold: lowest probability of a predicted label of multi-label examples; 0.3 is
+            GoEmotions'.
+
+    `predict` gives the label of each example, or, if `multi_label`, a list of labels.
     """
 
     compares_tokens = True
@@ -179,19 +197,32 @@ class LabelModel(TaskModel):
         token_vectors: TokenVectors,
         *,
         labels: Sequence[str],
+        units: int = 50,
+        dropout: float = 0.2,
         multi_label: bool = False,
         threshold: float = 0.3,
         **kwargs,
     ):
         check_names(labels=labels)
         check_numbers(0, 1, threshold=threshold)
-        super().__init__(token_vectors, **kwargs)
+        super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
         self.labels = list(labels)
         self.multi_label = multi_label
         self.threshold = threshold
+        self.make_parts()
+        activation = "sigmoid" if multi_label else "softmax"
+        self.decision = keras.layers.Dense(len(labels), activation, name="decision")
+
+    def make_parts(self) -> None:
+        """Makes the layers between the encoder and the decision."""
+        raise NotImplementedError
 
     def get_config(self):
-        return super().get_config() | {"labels": self.labels}
+        return super().get_config() | {
+            "labels": self.labels,
+            "multi_label": self.multi_label,
+            "threshold": self.threshold,
+        }
 
     def answers(self, inputs):
         """All `labels` and their `scores` `(batch, labels)`, and those that are predicted.

@@ -66,7 +66,7 @@ def learned(task, model, train, held_out, batch_size=10):
         epochs=10,
         patience=5,
     )
-    return training.losses, next(iter(training.dev.values()))
+    return training["losses"], next(iter(training["dev"].values()))
 
 
 def questions(*rows):
@@ -94,7 +94,9 @@ def trained(task, folder, options, capsys, **texts):
     """Trains the baseline on files; returns its scores, and the loaded model."""
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    given = f"--train {folder}/train --dev {folder}/dev --output {folder}/out"
+    given = (
+        f"--train {folder}/train --dev {folder}/dev --output {folder}/out"
+    )
     given += " --dropout 0 --layer-dropout 0 --character-dim 2 --learning-rate 0.01 "
     assert run_command(task, (given + options).split()) == 0
     results = json.loads((folder / "out" / "results.json").read_text())

@@ -87,7 +87,7 @@ def test_spans_are_all_short_pieces_of_sentences_with_their_vectors():
     lengths = [4, 0, 1, 5]
     x, h = rng.normal(size=(4, 5, 3)), rng.normal(size=(4, 5, 2))
     layer = SpanVectors(longest=3, width_dim=2)
-    layer.build(x.shape, h.shape)
+    layer.build(h.shape)
     randomize(layer)
     kernel, bias, widths = (w.numpy() for w in layer.weights)
     mask = np.arange(5) < np.array(lengths)[:, None]

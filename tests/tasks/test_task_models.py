@@ -466,6 +466,16 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
     assert scores == {"accuracy": 0.5}
 
 
+def test_pairs_may_have_several_labels():
+    pairs = [{"premise": ["a"], "hypothesis": ["b"], "labels": x} for x in ("x", "yz")]
+    task, sizes = Entailment(), {"units": 2, "dropout": 0.0}
+    model = built(task.make_model(token_vectors(), pairs, **sizes))
+    model.threshold = 0.0
+    (found,) = model.predict({"premise": [["a"]], "hypothesis": [["b"]]})
+    assert found == ["x", "y", "z"]
+    assert task.targets(pairs, model)[1].tolist() == [0, 1, 1]
+
+
 def test_predict_takes_lists_of_equal_lengths():
     classifier = TextClassifier(token_vectors(), labels=["a", "b"], units=2)
     pairs = ESIM(token_vectors(), labels=["a", "b"], units=2)
