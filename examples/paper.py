@@ -56,7 +56,7 @@ def rows_of(
     if table == "models":
         named = {Path(model).stem: replace(settings, model=model) for model in models}
         return baseline | named
-    if settings.model is None:
+    if settings.model in (None, "none"):
         raise ValueError("Give --model, which is compared with no ELMo.")
     if table == "mixes":
         return baseline | {

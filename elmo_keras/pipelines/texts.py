@@ -1,10 +1,10 @@
 """Texts in sentences and tokens, with their places in the text as it came."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
+from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.text.sentence_splitter import sentence_words
 from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
 from elmo_keras.text.tokenizers import Span
@@ -69,17 +69,8 @@ def read_text(index: int, value: Sentence) -> Text:
 
 def script_is(text: Text, language: str | None) -> bool:
     """Whether at least half of a text's first letters are of its language's script."""
-    if language not in SCRIPTS:
-        return True
     sample = "".join(map(str, text.source[:500]))[:2000]
-    letters = "".join(filter(str.isalpha, sample))
-    return 2 * len(SCRIPTS[language].findall(letters)) >= len(letters)
-
-
-SCRIPTS = {
-    "en": re.compile("[A-\u024f]"),
-    "ko": re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]"),  # and jamo
-}
+    return language not in SCRIPTS or is_in_script(sample, language)
 
 
 def join(parts: Sequence[Sequence]) -> list:

@@ -5,7 +5,7 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import keras
@@ -20,8 +20,9 @@ from elmo_keras.progress import Progress
 from elmo_keras.tasks.batches import Batches
 from elmo_keras.tasks.data import WordVectorFile, hold_out, read_lower_case_vectors
 from elmo_keras.tasks.layer_cache import LayerCache
-from elmo_keras.tasks.task import UNRECORDED, Settings, Task
+from elmo_keras.tasks.task import AUTO, NONE, UNRECORDED, Settings, Task
 from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
+from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
@@ -66,6 +67,10 @@ def train(
     before = _read_results(settings)
     data = read_data(task, settings)
     texts = [text for part in data for text in task.texts(part)]
+    if settings.model == AUTO:
+        settings = dataclasses.replace(settings, model=package_model(texts))
+        if progress:
+            print(f"The language model is {settings.model}.", flush=True)
     start = _start_vectors(settings, texts)
     elmo = _elmo_layer(settings)  # fails before training if it can't be used
     recorded = _record(task, settings, data, start, elmo)
@@ -111,8 +116,10 @@ def _checked(settings, defaults) -> Settings:
             "`arithmetic` is for layers that are computed once. Leave out `fine_tune` "
             "and `no_cache`."
         )
-    unset = {n: x for n, x in defaults.items() if getattr(settings, n) is None}
-    return dataclasses.replace(settings, **unset)
+    values = {n: x for n, x in defaults.items() if getattr(settings, n) is None}
+    if settings.model == NONE:
+        values["model"] = None
+    return dataclasses.replace(settings, **values)
 
 
 def _read_results(settings):
@@ -120,7 +127,7 @@ def _read_results(settings):
     check_folder(settings.output)
     path, model = (settings.output / name for name in (RESULTS, MODEL))
     inputs = settings.train, settings.dev, settings.test, settings.word_vectors
-    parts = parts_of_model(settings.model) if settings.model else ()
+    parts = () if settings.model in (None, AUTO) else parts_of_model(settings.model)
     check_apart([path, model], [*filter(None, inputs), *parts])
     if settings.output.exists():
         check_file(model)
@@ -242,6 +249,18 @@ def _layer_cache(settings, texts, fingerprint, caches, progress):
             seconds = time.perf_counter() - start
             print(f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True)
     return caches[key]
+
+
+def package_model(texts: Sequence[Sequence[str]]) -> str:
+    """The name of the package's language model for lists of tokens, by their script."""
+    sample = " ".join(" ".join(text) for text in texts[:: len(texts) // 500 + 1])
+    languages = [language for language in SCRIPTS if is_in_script(sample, language)]
+    if languages:
+        return languages[0]
+    raise ValueError(
+        "`model` should be given: the package's are for English and Korean, and most "
+        f"letters of the texts are of another script. `{NONE}` trains without one."
+    )
 
 
 def _elmo_layer(settings):

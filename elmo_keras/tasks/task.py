@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.task_model import TaskModel
     from elmo_keras.tasks.token_vectors import TokenVectors
 
+AUTO, NONE = "auto", "none"  # instead of a language model
 PREDICATE_DIM = 10
 # Not recorded: files count by their examples, and a cache changes nothing.
 UNRECORDED = "train", "dev", "test", "output", "no_cache"
@@ -62,7 +63,8 @@ class Settings:
         dev_share: share of the training file that is held out where there is no `dev`
         limit: the first N training examples
         share: random share of the training examples, another one for each seed
-        model: language model, see `Elmo.from_pretrained`; without one there is no ELMo
+        model: language model, see `Elmo.from_pretrained`; none for no ELMo; auto for the
+            package's, by the script of the texts
         elmo_at: where ELMo is added to the task's network
         layers: mix, average, top, or the index of a layer
         l2: penalty on the mix, the paper's λ
@@ -98,7 +100,7 @@ class Settings:
     dev_share: Share = 0.2
     limit: Count | None = None
     share: Share = 1.0
-    model: str | None = None
+    model: str | None = AUTO
     elmo_at: Literal["input", "output", "both"] = "input"
     layers: OneLayer = "mix"
     l2: NonNegative = 0.001

@@ -95,7 +95,7 @@ def trained(task, folder, options, capsys, **texts):
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     given = (
-        f"--train {folder}/train --dev {folder}/dev --output {folder}/out"
+        f"--train {folder}/train --dev {folder}/dev --output {folder}/out --model none"
     )
     given += " --dropout 0 --layer-dropout 0 --character-dim 2 --learning-rate 0.01 "
     assert run_command(task, (given + options).split()) == 0

@@ -44,7 +44,7 @@ def run(*more):
     """The status of a command that trains a small tagger."""
     given = "--train train.conllu --dev dev.conllu --output out --no-crf --units 5"
     sizes = (
-        "--word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
+        "--model none --word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
     )
     return tag(replaced(f"{given} {sizes}".split(), more))
 
@@ -244,7 +244,7 @@ def with_vectors(monkeypatch):
 
     monkeypatch.setattr(fit, "fit_until_best", step)
     given = "--train train --dev dev --output out --no-crf --units 3 --character-dim 2"
-    given = f"{given} --dropout 0 --learning-rate 0.1".split()
+    given = f"{given} --model none --dropout 0 --learning-rate 0.1".split()
     return lambda options: tag(replaced(given, options.split()))
 
 
@@ -298,6 +298,20 @@ def test_runs_with_other_vectors_are_other_runs(with_vectors, capsys):
     Path("vectors").write_text(text.replace("5", "0"))
     assert "made with word_vectors " in refused(vectors)
     assert "; this run has 100. Name another folder." in refused("")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "name"),
+    [("Ann lives in York", "en"), ("그는 서울 Seoul 에 갔다", "ko"), ("1990 .", "en")],
+)
+def test_without_a_model_the_packages_is_found_by_the_script(tokens, name):
+    assert fit.package_model([tokens.split()]) == name
+
+
+def test_other_scripts_need_the_name_of_a_model(capsys):
+    Path("train.conllu").write_text("1\tдом\t_\tNOUN" + 6 * "\t_" + "\n\n")
+    assert run("--dev", "train.conllu", "--model", "auto") == 2
+    assert "--model should be given: " in capsys.readouterr().err
 
 
 def test_the_mixes_are_made_and_start_as_the_settings_say(model_directory):
