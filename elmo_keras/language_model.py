@@ -247,8 +247,8 @@ class LanguageModel:
             position: index of a token.
             top: the number of words.
             direction: `"forward"` reads the tokens before the position, `"backward"`
-                those after it; `"both"` multiplies the two probabilities of each word
-                and normalises the products.
+                those after it; `"both"` multiplies the two probabilities of each word,
+                divides by its frequency, which both contain, and normalises.
 
         Returns:
             Words with their log probabilities in nats, the likeliest first. `<S>`,
@@ -279,7 +279,11 @@ class LanguageModel:
         return self._best(logs, top, leave_out=[*self.vocabulary.special, *same])
 
     def _logs(self, tokens, position, direction):
-        """Log probabilities of all words at a position: float32 `(words,)`."""
+        """Log probabilities of all words at a position: float32 `(words,)`.
+
+        If the tokens before a word w and those after it depend on each other only through
+        w, then p(w | before, after) ∝ p(w | before) p(w | after) / p(w).
+        """
         check_choices(DIRECTIONS, direction=direction)
         if position not in range(len(tokens)):
             raise ValueError(
@@ -289,16 +293,18 @@ class LanguageModel:
         logs = self._at_position(
             tf.constant(tokens, tf.string), tf.constant([position])
         ).numpy()
-        return logs[DIRECTIONS.index(direction)]
+        if direction != "both":
+            return logs[DIRECTIONS.index(direction) - 1]
+        both = logs.sum(axis=0) - self.vocabulary.log_frequencies
+        both[[*self.vocabulary.special]] = -np.inf
+        return both - np.logaddexp.reduce(both)
 
     def _log_probabilities_at_position(self, tokens, position):
-        """By both directions together, by the forward and the backward one."""
+        """By the forward and the backward direction: `(2, words)`."""
         ahead, back = self._last_layer(tokens, tf.size(tokens)[None])
         # `<S>` is before the first token: the one before the position has its index.
         vectors = tf.gather(ahead, position), tf.gather(back, position + 2)
-        logs = tf.nn.log_softmax(self.bilm.softmax(tf.concat(vectors, axis=0)))  # pyright: ignore[reportOptionalCall]
-        both = tf.nn.log_softmax(tf.reduce_sum(logs, axis=0, keepdims=True))
-        return tf.concat([both, logs], axis=0)
+        return tf.nn.log_softmax(self.bilm.softmax(tf.concat(vectors, axis=0)))  # pyright: ignore[reportOptionalCall]
 
     def _best(self, logs, top, leave_out):
         check_counts(top=top)

@@ -65,15 +65,17 @@ def test_the_likeliest_words_have_the_probabilities_of_the_scores(model, directi
     assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
-def test_both_directions_are_a_normalised_product(model):
+def test_both_directions_are_a_normalised_product_without_frequencies(model):
     tokens = list(VOCABULARY.words[3:])
     one, other, both = (
         dict(model.likeliest(tokens, 0, top=100, direction=direction))
         for direction in ("forward", "backward", "both")
     )
+    ranks = VOCABULARY.encode(both)
     offsets = [both[word] - one[word] - other[word] for word in both]
+    offsets -= np.log(ranks + 2.7)  # Zipf and Mandelbrot
     np.testing.assert_allclose(offsets, offsets[0], atol=1e-4)
-    assert np.exp(list(both.values())).sum() < 1  # the special words have a share
+    assert np.exp(list(both.values())).sum() == pytest.approx(1)
 
 
 def test_a_substitute_is_another_word(model):
@@ -128,3 +130,18 @@ def test_the_command_prints_substitutes(capsys):
 def test_a_word_that_is_not_in_one_place(capsys):
     assert substitutes(["a b a", "--word", "a", "--model", "lm"]) == 2
     assert "'a' is at the positions [0, 2]. Give --pos" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence", "position", "expected"),
+    [
+        ("en", "I went to the bank to get cash .", 4, {"hotel", "restaurant", "shop"}),
+        ("ko", "나는 어제 배를 먹었다 .", 2, {"밥을", "아침을", "저녁을"}),
+    ],
+)
+def test_substitutes_fit_the_sentence_rather_than_being_frequent(
+    name, sentence, position, expected
+):
+    model = LanguageModel.from_pretrained(name)
+    found = model.substitutes(sentence.split(), position, top=5)
+    assert {word for word, _ in found} > expected

@@ -373,11 +373,8 @@ async function showSubstitutes() {
   target.dataset.of = key;
   const found = await ask("substitutes", {tokens: sentences[s].words, position: t, top: TOP}).catch(error => fail(error.message));
   if (found && target.dataset.of === key) {
-    target.replaceChildren(
-      element("ol", {}, ...found.words.map(([word, p]) => element("li", {},
-        element("span", {className: "value"}, percent(p)), word))),
-      element("p", {className: "note", lang: "en"},
-        `Words outside of the language model's vocabulary have ${percent(found.unknown)}.`));
+    target.replaceChildren(element("ol", {}, ...found.map(([word, p]) => element("li", {},
+      element("span", {className: "value"}, percent(p)), word))));
   }
 }
 

@@ -166,18 +166,17 @@ function normalised(logits) {
   return logits.map(x => x - total);
 }
 
-// The likeliest words by the tokens before times those after: LanguageModel.substitutes.
+// The likeliest words by the tokens before and those after: LanguageModel.substitutes. Words are
+// in the order of their frequency: ZIPF_SHIFT of elmo_keras/text/vocabulary.py.
 async function substitutes({tokens, position, top}) {
   const {forward, backward} = await languageModel(tokens);
   const ahead = logProbabilities(forward.at(-1)[position]);
   const back = logProbabilities(backward.at(-1)[position + 2]);
-  const both = normalised(ahead.map((x, i) => x + back[i]));
-  const left = new Set(softmax.special), own = tokens[position].toLowerCase();
-  const words = Array.from(both.keys()).filter(i => !left.has(i) && softmax.words[i].toLowerCase() !== own)
+  const special = new Set(softmax.special), own = tokens[position].toLowerCase();
+  const both = normalised(ahead.map((x, i) => special.has(i) ? -Infinity : x + back[i] + Math.log(i + 2.7)));
+  return Array.from(both.keys()).filter(i => !special.has(i) && softmax.words[i].toLowerCase() !== own)
     .sort((a, b) => both[b] - both[a]).slice(0, top)
     .map(i => [softmax.words[i], Math.exp(both[i])]);
-  const [, , unknown] = softmax.special;
-  return {words, unknown: Math.exp(both[unknown])};
 }
 
 // Heads: elmo_keras/pipelines/light_heads.py, with the best tags only.

@@ -15,6 +15,7 @@ from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 
 _SKIPPED = b"!!!MAXTERMID"  # a line that bilm-tf leaves out
 MAX_VOCABULARY = 2**28  # bytes of a file
+ZIPF_SHIFT = 2.7  # of ranks from 0, as English and Korean texts have it
 
 
 class Vocabulary:
@@ -79,6 +80,17 @@ class Vocabulary:
         """The ids of `<S>`, `</S>` and `<UNK>`."""
         begin, end, unknown = (self._ids[word] for word in SPECIAL_WORDS)
         return begin, end, unknown
+
+    @property
+    def log_frequencies(self) -> np.ndarray:
+        """Logarithms of the words' frequencies, less a constant: float32 `(words,)`.
+
+        By the law of Zipf and Mandelbrot, from the order of the words alone.
+
+        Reference: Mandelbrot 1953, "An informational theory of the statistical structure
+        of language".
+        """
+        return -np.log(np.arange(len(self), dtype=np.float32) + ZIPF_SHIFT)
 
     @property
     def digest(self) -> str:
