@@ -70,12 +70,13 @@ __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> "Any":
-    if name == "layers":
-        return importlib.import_module("elmo_keras.layers")
-    if name not in _MODULES:
+    if name not in (*_MODULES, "layers"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"elmo_keras.{_MODULES[name]}")
-    globals()[name] = getattr(module, name)
+    from elmo_keras.quiet_import import quiet_import
+
+    with quiet_import():
+        module = importlib.import_module(f"elmo_keras.{_MODULES.get(name, name)}")
+    globals()[name] = getattr(module, name, module)
     return globals()[name]
 
 

@@ -33,7 +33,9 @@ def check_same_run(
 def whole_file(path: str | Path, most: int) -> bytes:
     """The content of a text file, without a byte order mark."""
     with Path(path).open("rb") as file:
-        content = file.read(most + 1)
+        # `read` takes memory for as much as it may read; a pipe has no size.
+        size = os.fstat(file.fileno()).st_size or most
+        content = file.read(min(size, most) + 1)
     if len(content) > most:
         raise ValueError(f"{path} should have at most {most:,} bytes.")
     return content.removeprefix(codecs.BOM_UTF8)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tqdm import tqdm
 
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 30  # seconds, on a terminal and elsewhere
+LONG = 3  # seconds of work that is shown if nothing else is said
 
 
 class _Lines:
@@ -29,15 +30,16 @@ class _Lines:
 class Progress(tqdm):
     """tqdm's bar on a terminal; in a file or pipe, a line of its own now and then.
 
-    Takes the arguments of `tqdm`, such as `total`, `unit`, `desc` and `disable`. By
-    default it counts tokens on standard error.
+    Takes the arguments of `tqdm`, such as `total`, `unit` and `desc`. By default it counts
+    tokens on standard error. `progress` says whether it does; with None it does on a
+    terminal, once the work takes more than `LONG` seconds.
     """
 
     monitor_interval = 0  # no thread, so that a program can still fork
 
     def __init__(self, iterable=None, **options):
         file = options.pop("file", None) or sys.stderr
-        terminal = file.isatty()
+        terminal, progress = file.isatty(), options.pop("progress", True)
         defaults = {
             "file": file if terminal else _Lines(file),
             "unit": " tokens",
@@ -46,7 +48,10 @@ class Progress(tqdm):
             "miniters": 1,
             "mininterval": BETWEEN_UPDATES if terminal else BETWEEN_LINES,
             "delay": 0 if terminal else BETWEEN_LINES,
+            "disable": not progress,
         }
+        if progress is None and terminal:
+            defaults |= {"delay": LONG, "disable": False}
         super().__init__(iterable, **defaults | options)
 
     def add(self, n: int, share: float | None = None) -> None:

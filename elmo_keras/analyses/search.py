@@ -13,7 +13,7 @@ import numpy as np
 
 from elmo_keras.config import Arithmetic, read_options
 from elmo_keras.embed.corpus import embed_corpus
-from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.embedder import Embedder, check_layers
 from elmo_keras.embed.outputs import is_npy, is_parquet
 from elmo_keras.embed.writers.npy import open_npy
 from elmo_keras.files import OtherRun, check_same_run, file_stamp, replacing
@@ -32,6 +32,7 @@ ROWS_AT_ONCE = 2**14
 TRAINED_ON = 64  # vectors for each list of an IVF
 LISTS = 1024  # an index without lists is trained as one with as many
 SHARE_OF_LISTS, FEWEST_LISTS = 1 / 16, 16  # that a query searches
+RESCORED = 4  # times as many sentences as a query wants
 
 
 def search(
@@ -108,10 +109,11 @@ def search(
     sentences = ParquetSentences(file) if in_parquet else TextSentences(file)
     if not len(sentences):
         raise ValueError(f"{file} holds no sentence.")
-    if arithmetic != "int8":
-        import_tensorflow()
     name = str(sentences.metadata.get("layers", layers))
     chosen = int(name) if name.isdecimal() else name
+    check_layers(chosen, model)
+    if arithmetic != "int8":
+        import_tensorflow()
     embedder = Embedder(model, layers=chosen, pooling="mean", arithmetic=arithmetic)
     if index is not None:
         new_index(embedder.dim, index)
@@ -120,7 +122,7 @@ def search(
         searched = ExactIndex(sentences.blocks(), center)
     else:
         make_index(sentences, outputs[-1], index, center=center, overwrite=overwrite)
-        searched = FaissIndex(outputs[-1], nprobe)
+        searched = FaissIndex(outputs[-1], sentences, nprobe)
     for tokens in read_queries(query, embedder):
         print(f"Closest to: {' '.join(tokens)}")
         print(f" cosine {sentences.id_name:>8}  sentence")
@@ -179,6 +181,10 @@ class TextSentences:
         """The vectors, block by block: `(rows, dim)`."""
         yield from np.array_split(self._vectors, 1 + len(self) // ROWS_AT_ONCE)
 
+    def vectors(self, rows: Sequence[int]) -> np.ndarray:
+        """The vectors of some rows: `(rows, dim)`."""
+        return self._vectors[rows]
+
     def sentence(self, row: int) -> tuple[Any, str]:
         """The number of a line, from 1, and the line."""
         return int(row) + 1, self._lines[row].decode().strip()
@@ -231,10 +237,20 @@ class ParquetSentences:
         """The vectors, block by block: `(rows, dim)`."""
         first = 0
         while first < len(self):
-            group, _ = self._rows.read_group(first, "vector")
-            flat = group["vector"].flatten().to_numpy(zero_copy_only=False)
-            yield flat.reshape(len(group), -1)
-            first += len(group)
+            block, _ = self._read_block(first)
+            yield block
+            first += len(block)
+
+    def vectors(self, rows: Sequence[int]) -> np.ndarray:
+        """The vectors of some rows: `(rows, dim)`."""
+        blocks = map(self._read_block, rows)
+        return np.stack([block[position] for block, position in blocks])
+
+    def _read_block(self, row):
+        """The vectors of the group that holds a row, and its position there."""
+        group, position = self._rows.read_group(row, "vector")
+        flat = group["vector"].flatten().to_numpy(zero_copy_only=False)
+        return flat.reshape(len(group), -1), position
 
     def sentence(self, row: int) -> tuple[Any, str]:
         """The id of a sentence, and its text."""
@@ -255,6 +271,12 @@ def unit_blocks(
     """The indices of rows that aren't 0, and their unit vectors, block by block."""
     first = 0
     for block in blocks:
+        damaged = np.flatnonzero(~np.isfinite(block).all(axis=1))
+        if len(damaged):
+            raise ValueError(
+                f"The vector of row {first + damaged[0]:,}, counted from 0, is not finite. "
+                "Embed the text again."
+            )
         real = np.flatnonzero(block.any(axis=1))
         yield first + real, unit(block[real], mean)
         first += len(block)
@@ -292,12 +314,20 @@ class FaissIndex:
     """The vectors of sentences in a file that `make_index` made.
 
     It is mapped into memory, so that it opens at once. A query searches `nprobe` lists
-    of an index with IVF, by default a sixteenth of them and at least 16. faiss can crash
-    on a file that is made to harm.
+    of an index with IVF, by default a sixteenth of them and at least 16. An index may
+    hold vectors in fewer bits or dimensions: of the best ones the cosines are those of the
+    stored vectors of `sentences`. faiss can crash on a file that is made to harm.
     """
 
-    def __init__(self, path: Path, nprobe: int | None = None):
+    def __init__(
+        self,
+        path: Path,
+        sentences: TextSentences | ParquetSentences,
+        nprobe: int | None = None,
+    ):
         import faiss
+
+        self._sentences = sentences
 
         metadata = read_metadata(path)
         # faiss would crash on a mapped file that is cut short.
@@ -312,9 +342,15 @@ class FaissIndex:
 
     def closest(self, query: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows and cosines, the closest first; fewer than `top` if the lists hold fewer."""
-        (cosines,), (rows,) = self.faiss.search(unit(query[None], self._mean), top)
-        exists = rows >= 0
-        return rows[exists], cosines[exists]
+        n = min(RESCORED * top, self.faiss.ntotal)
+        _, (rows,) = self.faiss.search(unit(query[None], self._mean), max(1, n))
+        rows = rows[rows >= 0]
+        if not len(rows):
+            return rows, np.zeros(0, np.float32)
+        vectors = unit(self._sentences.vectors(rows), self._mean)
+        cosines = vectors @ unit(query, self._mean)
+        order = np.argsort(-cosines, kind="stable")[:top]
+        return rows[order], cosines[order]
 
 
 def new_index(dim: int, description: str) -> "faiss.Index":
@@ -323,12 +359,15 @@ def new_index(dim: int, description: str) -> "faiss.Index":
 
     try:
         index = faiss.index_factory(dim, description, faiss.METRIC_INNER_PRODUCT)
+        if isinstance(index, faiss.IndexIVF) and index.nlist < 1:
+            raise RuntimeError("It has no lists.")
     except RuntimeError as error:
         raise ValueError(
             f"--index should describe an index that faiss makes of vectors of {dim} "
             f"numbers, such as Flat or IVF1024,SQ8. Received: {description}. {error}"
         ) from error
-    return index if isinstance(index, faiss.IndexIVF) else faiss.IndexIDMap(index)
+    takes_ids = isinstance(index, (faiss.IndexIVF, faiss.IndexIDMap))
+    return index if takes_ids else faiss.IndexIDMap(index)
 
 
 def make_index(

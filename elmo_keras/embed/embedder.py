@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from elmo_keras.argument_checks import check_choices, check_counts, check_finite
-from elmo_keras.config import Arithmetic
-from elmo_keras.embed.engines.engine import LITE, Engine
+from elmo_keras.config import Arithmetic, read_options
+from elmo_keras.embed.engines.engine import LAYERS, LITE, Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.files import installed_version
-from elmo_keras.hub.local_files import absolute
+from elmo_keras.hub.catalogue import OPTIONS
+from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.progress import Progress
+from elmo_keras.quiet_import import quiet_import
 from elmo_keras.text.length_batches import (
     SORTED_TOGETHER,
     balanced_batches,
@@ -171,7 +173,7 @@ class Embedder:
         sentences: str | Iterable[Sentence],
         *,
         normalize: bool = False,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> np.ndarray | list[np.ndarray]:
         """The vectors of sentences, in their order.
 
@@ -180,7 +182,8 @@ class Embedder:
                 sentence. Arrays, columns and tensors of strings will do, from NumPy,
                 pandas, pyarrow and TensorFlow; `""` pads rows of two dimensions.
             normalize: whether each vector is divided by its Euclidean length.
-            progress: whether to show tokens, rate and time left.
+            progress: whether to show tokens, rate and time left; by default on a
+                terminal, of work that takes more than 3 seconds.
 
         Returns:
             A list of arrays, one for each sentence: `(tokens, dim)`, or `(layers,
@@ -206,7 +209,7 @@ class Embedder:
         sentences: str | Iterable[Sentence],
         *,
         normalize: bool = False,
-        progress: bool = False,
+        progress: bool | None = False,
     ) -> Iterator[np.ndarray]:
         """Yields the array of each sentence in turn, within bounded memory.
 
@@ -218,7 +221,7 @@ class Embedder:
             sentences = [sentences]
         n_sentences = len(sentences) if isinstance(sentences, Sized) else None
         tokens = tokens_of_sentences(sentences, self._tokenizer)
-        with Progress(disable=not progress) as bar:
+        with Progress(progress=progress) as bar:
             for array in in_turn(self._computed(tokens, n_sentences, bar)):
                 yield _normalize(array) if normalize else array
 
@@ -360,8 +363,9 @@ class Embedder:
 
     def _read_engine(self) -> Engine:
         if not self.is_lite:
-            from elmo_keras.elmo import Elmo
-            from elmo_keras.embed.engines.tensorflow import TensorFlowEngine
+            with quiet_import():
+                from elmo_keras.elmo import Elmo
+                from elmo_keras.embed.engines.tensorflow import TensorFlowEngine
 
             engine, bilm = TensorFlowEngine, self.model
             if isinstance(bilm, str):
@@ -414,6 +418,19 @@ def _unpickle(arguments, fingerprint):
 def uses_litert(model: Any, arithmetic: str | None) -> bool:
     is_path = isinstance(model, (str, os.PathLike))
     return arithmetic == "int8" or (is_path and Path(model).suffix == LITE)
+
+
+def check_layers(
+    layers: str | int, model: str | Path, weights: str | Path | None = None
+) -> None:
+    """Refuses a layer that a model with an `options.json` lacks, before weights are read."""
+    options, beside = local_files(model, weights)
+    if beside is None:
+        options = options / OPTIONS
+    if options.is_file() and isinstance(layers, int):
+        n_layers = read_options(options).get("lstm", {}).get("n_layers")
+        if isinstance(n_layers, int):
+            check_choices((*LAYERS, *range(n_layers + 1)), layers=layers)
 
 
 def _normalize(array):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from elmo_keras.embed.embedder import check_layers
 from elmo_keras.export.version_paths import check_export, export_metadata
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
@@ -165,8 +166,11 @@ def export(
         check_export(
             output, choices.version, inputs, choices.archive, choices.serving_files
         )
+        if not choices.no_warmup:
+            import tensorflow_serving.apis  # noqa: F401, before the work: it may be missing
     else:
         check_model_output(output, inputs, is_file=format == "litert")
+    check_layers(choices.layers, source, weights)
     import_tensorflow()
     if format == "packed":
         pack(source, output, weights)

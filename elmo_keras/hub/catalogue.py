@@ -25,7 +25,7 @@ OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
 NLPL, NLPL_ADDRESS = "nlpl:", "http://vectors.nlpl.eu/repository/20/{}.zip"
 HUB = "hf://"
-IN_PACKAGE = "in the package"  # a layout
+IN_PACKAGE, A_HEAD = "in the package", "a head in the package"  # layouts
 BOX = Path(__file__).parent.parent / "box"
 ADDRESS = (
     r"https?://[\w.-]+(:\d+)?([/?#][!-~]*)?|hf://[\w.-]+/[\w.-]+(@[!-.0-~]+)?(/[!-~]*)?"
@@ -60,9 +60,22 @@ class PublishedModel(NamedTuple):
 @functools.cache
 def catalogue() -> tuple[PublishedModel, ...]:
     """All models that have a name, as `catalogue.toml` lists them."""
-    table = importlib.resources.files("elmo_keras.hub") / "catalogue.toml"
-    rows = tomllib.loads(table.read_text(encoding="utf-8"))["models"]
-    return tuple(_parse_row(**row) for row in rows)
+    return tuple(_parse_row(**row) for row in _tables()["models"])
+
+
+def heads() -> list[PublishedModel]:
+    """The heads of the package, which `pipeline` takes."""
+    rows = [PublishedModel(layout=A_HEAD, **row) for row in _tables()["heads"]]
+    sizes = [
+        sum(file.stat().st_size for file in (BOX / row.name).rglob("head.*"))
+        for row in rows
+    ]
+    return [row._replace(megabytes=size / 1e6) for row, size in zip(rows, sizes)]
+
+
+def _tables():
+    file = importlib.resources.files("elmo_keras.hub") / "catalogue.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def _parse_row(*, name, aliases=(), files=(), extra=(), **row):

@@ -10,7 +10,7 @@ from elmo_keras.hub.cache import (
     model_folder,
     remove_model,
 )
-from elmo_keras.hub.catalogue import catalogue, required_model
+from elmo_keras.hub.catalogue import catalogue, heads, required_model
 from elmo_keras.hub.download import download_model
 from elmo_keras.util.markdown_table import markdown_table
 
@@ -24,9 +24,9 @@ def models(
     *names: str,
     softmax: bool = False,
 ) -> None:
-    """Lists the published models, and downloads or removes them.
+    """Lists language models and heads, and downloads or removes published models.
 
-    `list` shows all models, or those whose row holds the given words; `fetch` downloads
+    `list` shows all of them, or those whose row holds the given words; `fetch` downloads
     models to the cache; `remove` deletes them there; `path` prints the folder of the
     cache, or of models in it.
 
@@ -59,8 +59,10 @@ def models(
 
 
 def list_models(words: Sequence[str] = ()) -> str:
-    """A table of all models, or of those whose row holds all the words."""
-    sizes = cached_models()
+    """A table of all models and heads, or of those whose row holds all the words."""
+    sizes, models = cached_models(), catalogue()
+    in_package = [model for model in models if model.in_package]
+    others = [model for model in models if not model.in_package]
     rows = [
         [
             ", ".join([model.name, *model.aliases]),
@@ -71,7 +73,7 @@ def list_models(words: Sequence[str] = ()) -> str:
             "by hand" if model.unavailable else _thousands(model.megabytes),
             _megabytes(sizes.pop(folder_name(model.name), 0)),
         ]
-        for model in catalogue()
+        for model in (*in_package, *heads(), *others)
     ]
     rows += [[name, *5 * [""], _megabytes(size)] for name, size in sizes.items()]
     wanted = [word.casefold() for word in words]
@@ -80,7 +82,7 @@ def list_models(words: Sequence[str] = ()) -> str:
 
 
 def _thousands(size):
-    return f"{size:,}" if size else ""
+    return f"{size:,.{int(size < 10)}f}" if size else ""
 
 
 def _megabytes(size):

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 
 import flatbuffers
 import numpy as np
-from ai_edge_litert import schema_py_generated
+
+from elmo_keras.lite.runtime import MISSING
+
+try:
+    from ai_edge_litert import schema_py_generated
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(MISSING, name=error.name) from None
 
 schema: Any = schema_py_generated  # its types refuse what it writes
 Op = schema.BuiltinOperator

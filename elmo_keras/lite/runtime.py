@@ -22,6 +22,7 @@ from numpy.typing import DTypeLike
 from elmo_keras.argument_checks import how_to_install
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions
+MISSING = f"LiteRT is missing: {how_to_install('litert')}"
 ALIGNMENT = 64  # of memory that LiteRT uses in place
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 _LIBRARY = {"win32": "libLiteRt.dll", "darwin": "libLiteRt.dylib"}
@@ -95,7 +96,7 @@ class CompiledModel:
 def library() -> ctypes.CDLL:
     """LiteRT's C functions; the error says how to install them."""
     if importlib.util.find_spec("ai_edge_litert") is None:
-        raise ImportError(f"LiteRT is missing: {how_to_install('litert')}")
+        raise ImportError(MISSING)
     version = importlib.metadata.version("ai-edge-litert")
     if not version.startswith(KNOWN):  # the C functions of another may differ
         raise ImportError(

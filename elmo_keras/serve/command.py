@@ -1,6 +1,7 @@
 """The command `serve`."""
 
 import contextlib
+import hashlib
 import logging
 import sys
 import time
@@ -10,12 +11,13 @@ from pathlib import Path
 from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.files import file_digest, installed_version
 from elmo_keras.hub.cache import cache_folder, only_writer
-from elmo_keras.hub.catalogue import BOX
+from elmo_keras.hub.catalogue import BOX, HEAD_FILES, WEIGHTS
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
 from elmo_keras.util.command import import_tensorflow, stopping
 
 # Requests that are on their way when the last answer is sent get UNAVAILABLE.
 CLOSING_SECONDS = 0.1
+_, ARRAYS, *_ = HEAD_FILES
 DEFAULTS = Config()
 
 
@@ -32,14 +34,15 @@ def serve(
     OUT_DIR holds versions written by `elmo-keras export`. The newest one answers, and
     the server switches to a newer one when it appears. It is for laptops, tests and
     small services; elsewhere, the image `tensorflow/serving` serves the same directory.
-    A model or a head of the package is exported to the cache at the first use.
+    A model directory, a head, or one of the package by its name, is exported to the cache
+    at the first use.
 
         elmo-keras serve OUT_DIR --port 8500 --rest-port 8501
         elmo-keras serve en --rest-port 8501
         elmo-keras serve --model-config-file models.config
 
     Args:
-        directory: folder of versions; or the name of a model or a head of the package
+        directory: folder of versions; or a model directory, a head, or a name of the package
         model_config_file: TensorFlow Serving's file, for several models and version
             policies
         model_name: name in requests
@@ -61,20 +64,31 @@ def serve(
 
 
 def _directory(name: str) -> Path:
-    """A folder of versions; the export of a name of the package, made if it is missing."""
-    path = Path(name)
-    if path.exists() or not (BOX / name).is_dir() or not path.name:
-        return path
+    """A folder of versions; the export of a model or a head, made if it is missing."""
+    source = Path(name)
+    if not source.exists():
+        if not source.name or not (BOX / name).is_dir():
+            raise FileNotFoundError(
+                f"There is no {name}. Give a folder of versions, which `elmo-keras "
+                "export` writes, a model directory, a head, or a name of the package."
+            )
+        source = BOX / name
+    weights = next(
+        (f for f in (source / ARRAYS, source / WEIGHTS) if f.is_file()), None
+    )
+    if weights is None:
+        return source
     version = installed_version("elmo-keras") or "checkout"
-    files = (file for file in (BOX / name).rglob("*") if file.is_file())
-    digest = file_digest(max(files, key=lambda file: file.stat().st_size))
-    folder = cache_folder() / "exports" / f"{name}-{version}-{digest[:8]}"
+    cards = sorted(source.glob("*.json"))
+    digest = hashlib.sha256("".join(map(file_digest, [*cards, weights])).encode())
+    name = source.resolve().name
+    folder = cache_folder() / "exports" / f"{name}-{version}-{digest.hexdigest()[:8]}"
     with only_writer(folder, f"Waiting for another process, which exports {name}."):
         if not any(folder.glob("[0-9]*")):
             from elmo_keras.export.command import export
 
             print(f"Exporting {name}, once.", file=sys.stderr, flush=True)
-            export(str(BOX / name), folder)
+            export(str(source), folder)
     return folder
 
 

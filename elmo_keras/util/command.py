@@ -2,20 +2,18 @@
 
 import contextlib
 import errno
-import gc
 import io
 import os
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 
 from elmo_keras.argument_checks import how_to_install
+from elmo_keras.quiet_import import quiet_import
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 OUTPUT_CLOSED, TERMINATED = 128 + 13, 128 + 15  # as of SIGPIPE and SIGTERM
-LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"  # whoever sets it sees what TensorFlow logs
 # Package → the extra of elmo-keras that installs it.
 EXTRAS = {
     "ai_edge_litert": "litert",
@@ -115,27 +113,9 @@ def import_problem(error: ImportError) -> str:
 
 
 def import_tensorflow() -> None:
-    """Imports TensorFlow without what its libraries log before they read the level.
-
-    Searching its new objects for garbage would take a fifth of the time.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    stderr = os.dup(2)
-    with tempfile.TemporaryFile() as log:
-        if os.environ.get(LOG_LEVEL) == "3":
-            os.dup2(log.fileno(), 2)
-        try:
-            import keras  # noqa: F401, and TensorFlow with it
-        except Exception:
-            log.seek(0)
-            os.write(stderr, log.read())
-            raise
-        finally:
-            os.dup2(stderr, 2)
-            os.close(stderr)
-            if collects:
-                gc.enable()
+    """Imports TensorFlow and Keras, which logs nothing."""
+    with quiet_import():
+        import keras  # noqa: F401, and TensorFlow with it
 
 
 def fail(program: str, status: int, error: object) -> int:

@@ -1,7 +1,6 @@
 """The program `elmo-keras`: each command is a function, its docstring the help."""
 
 import importlib
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 
 # Command → its function, imported when it runs, and the line that lists it.
 COMMANDS = {
-    "models": ("hub.command:models", "list, fetch or remove published models"),
+    "models": ("hub.command:models", "list models and heads; fetch published models"),
     "train": ("train:train", "train, fine-tune or evaluate a language model"),
     "embed": ("embed.command:embed", "write the vectors of a text file"),
     "annotate": (
@@ -40,7 +39,6 @@ RESUMING = "train", "embed", "annotate", "search"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name; returns its exit status."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         from elmo_keras.util.command import prepare_streams, run
     except KeyboardInterrupt:

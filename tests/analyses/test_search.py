@@ -271,6 +271,9 @@ class Vectors:
     def blocks(self):
         return (self.rows[i : i + 64] for i in range(0, len(self), 64))
 
+    def vectors(self, rows):
+        return self.rows[rows]
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -301,8 +304,12 @@ def test_cosines_are_those_of_the_definition(rows, center):
     ("description", "tolerance", "share", "center"),
     [
         ("Flat", 1e-6, 1, True),
-        ("IVF25,SQfp16", 2e-4, 0.9, False),
+        ("IVF25,SQfp16", 1e-6, 0.9, False),
         ("HNSW8", 1e-6, 0.9, True),
+        ("IDMap,Flat", 1e-6, 1, False),
+        ("IDMap2,Flat", 1e-6, 1, True),
+        ("PCA6,Flat", 1e-6, 0.6, True),
+        ("RR8,SQ4", 1e-6, 0.9, False),
     ],
 )
 def test_an_index_finds_the_closest(
@@ -310,7 +317,7 @@ def test_an_index_finds_the_closest(
 ):
     path = tmp_path / "index"
     make_index(Vectors(rows), path, description, center=center)
-    exact, index = ExactIndex([rows], center), FaissIndex(path, nprobe=6)
+    exact, index = ExactIndex([rows], center), FaissIndex(path, Vectors(rows), nprobe=6)
     rng, shared = np.random.default_rng(1), []
     for query in rng.normal(size=(20, 8)).astype("float32") + 2:
         found, cosines = index.closest(query, 10)
@@ -320,8 +327,10 @@ def test_an_index_finds_the_closest(
         np.testing.assert_allclose(cosines, [by_row[i] for i in found], atol=tolerance)
         shared.append(len({*found.tolist()} & {*expected[:10].tolist()}) / 10)
     assert np.mean(shared) >= share
+    found, cosines = index.closest(rows[3], 1)
+    assert found.tolist() == [3] and cosines[0] == pytest.approx(1)
     if description != "HNSW8":
-        everything, _ = FaissIndex(path, nprobe=99).closest(query, 1000)
+        everything, _ = FaissIndex(path, Vectors(rows), 99).closest(query, 1000)
         assert sorted(everything) == [i for i in range(500) if i != 17]
 
 
@@ -330,7 +339,8 @@ def test_vectors_that_are_0_are_never_found(tmp_path, real):
     rows = np.zeros((70, 5), "float32")
     rows[3] = real
     make_index(Vectors(rows), tmp_path / "index", "Flat")
-    for index in ExactIndex([rows], center=False), FaissIndex(tmp_path / "index"):
+    approximate = FaissIndex(tmp_path / "index", Vectors(rows))
+    for index in ExactIndex([rows], center=False), approximate:
         found, cosines = index.closest(np.ones(5, "float32"), 2)
         assert found.tolist() == [3] * real
         np.testing.assert_allclose(cosines, [1] * real, atol=1e-6)
@@ -369,10 +379,10 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
         with pytest.raises(ValueError, match="was made with"):
             make_index(vectors, path, description, center=center)
     make_index(Vectors(rows[:9], "b"), path, "SQ8", overwrite=True)
-    assert len(FaissIndex(path).closest(rows[0], 600)[0]) == 9
+    assert len(FaissIndex(path, Vectors(rows[:9])).closest(rows[0], 600)[0]) == 9
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(ValueError, match="is damaged. --overwrite"):
-        FaissIndex(path)
+        FaissIndex(path, Vectors(rows))
     metadata_file(path).unlink()
     with pytest.raises(ValueError, match="is missing. --overwrite"):
         make_index(Vectors(rows), path, "Flat")
@@ -383,8 +393,18 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
     [
         ("PQ3", "should describe an index that faiss makes of vectors of 8 numbers"),
         ("IVF600,Flat", "499 sentences are too few to train this index"),
+        ("IVF0,Flat", "It has no lists"),
     ],
 )
 def test_what_faiss_cannot_make_is_a_value_error(rows, tmp_path, description, reason):
     with pytest.raises(ValueError, match=reason):
         make_index(Vectors(rows), tmp_path / "index", description)
+
+
+def test_a_row_that_is_not_finite_is_named(rows, tmp_path):
+    damaged = rows.copy()
+    damaged[71, 2] = np.nan
+    with pytest.raises(ValueError, match="row 71, counted from 0, is not finite"):
+        make_index(Vectors(damaged), tmp_path / "index", "Flat")
+    with pytest.raises(ValueError, match="row 71, counted from 0, is not finite"):
+        ExactIndex(Vectors(damaged).blocks())

@@ -31,6 +31,7 @@ def load(port, *first, **kwargs):
     ("arguments", "message"),
     [
         (["empty"], "should hold a version"),
+        (["nope"], "There is no "),
         (["model/1"], "It is itself a version: give"),
         (["model/1/saved_model.pb"], "should be a folder of versions or a .tflite"),
         (["model", "--model-config-file", "a"], "either OUT_DIR or --model-config"),
@@ -86,8 +87,9 @@ def test_accepted_requests_are_answered_after_sigterm(tmp_path):
 
 
 @pytest.mark.slow  # a model is exported
-def test_a_name_of_the_package_is_exported_once_and_served(
-    model_directory, tmp_path, monkeypatch, capsys
+@pytest.mark.parametrize("by_path", [False, True])
+def test_a_name_or_a_model_is_exported_once_and_served(
+    by_path, model_directory, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(serving, "BOX", model_directory.parent)
     monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path))
@@ -95,7 +97,8 @@ def test_a_name_of_the_package_is_exported_once_and_served(
     monkeypatch.setattr(serving, "run_server", lambda models, _: served.extend(models))
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
-        assert command("serve")([model_directory.name]) == 0
+        model = model_directory if by_path else model_directory.name
+        assert command("serve")([model]) == 0
     first, second = served
     assert first.directory == second.directory and (first.directory / "1").is_dir()
     assert capsys.readouterr().err.count("Exporting lm, once.") == 1

@@ -26,7 +26,7 @@ WRONG = {
     "ask no.txt who": MISSING,
     "export none out": NO_MODEL,
     "export en text.txt/out": "should be a folder for text.txt/out",
-    "serve no.txt": MISSING,
+    "serve no.txt": "There is no no.txt. Give a folder of versions",
     "client no.txt out.npy": MISSING,
     "tag --train no.txt --output out": MISSING,
     "classify --train no.txt --output out": MISSING,

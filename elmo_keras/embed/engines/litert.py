@@ -16,6 +16,7 @@ from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import VERSION
 from elmo_keras.lite.runtime import library
 from elmo_keras.lite.scalar_mix import normalize, weighted_sum
+from elmo_keras.quiet_import import quiet_import
 
 CONVERTED = "int8"  # arithmetic of models that are converted at their first use
 
@@ -123,8 +124,9 @@ def _read_or_convert(model, weights, threads):
         with only_writer(folder, waiting):
             lite = _read_cached(path, source, threads)
             if lite is None:
-                from elmo_keras.elmo import Elmo
-                from elmo_keras.lite.convert import convert
+                with quiet_import():
+                    from elmo_keras.elmo import Elmo
+                    from elmo_keras.lite.convert import convert
 
                 elmo = Elmo.from_pretrained(options, weights=weights_file)
                 convert(elmo, path, CONVERTED, source=source)
