@@ -1,19 +1,72 @@
 """ELMo in pipelines of spaCy: `elmo`, `elmo_ner` and `elmo_pos`; needs `pip install spacy`."""
 
+import contextlib
+import functools
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
+from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, Token
+from spacy.training import Example
 from spacy.util import minibatch
 
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.pipelines.pipeline import TagPipeline, pipeline
+from elmo_keras.hub.local_files import absolute
+from elmo_keras.pipelines.head_files import copy_model
+from elmo_keras.pipelines.pipeline import absolute_head, pipeline, type_of
 from elmo_keras.pipelines.texts import Text
 
 
+class _Component:
+    """A component whose model, if that is a path, is saved in the pipeline's folder."""
+
+    def __init__(self, model: str):
+        self._path, self._loaded = model, None
+        # spaCy makes a component before it reads the folder in which its model lies.
+        with contextlib.suppress(FileNotFoundError):
+            self._loaded = self._load(self._path)
+
+    @property
+    def loaded(self) -> Any:
+        """What computes; `FileNotFoundError` if it is neither here nor in a folder."""
+        if self._loaded is None:
+            self._loaded = self._load(self._path)
+        return self._loaded
+
+    def to_disk(self, path: Path, *, exclude: Iterable[str] = ()) -> None:
+        source = Path(self._path)
+        target = path / f"model{source.suffix if source.is_file() else ''}"
+        if source.is_absolute() and source != target.absolute():
+            path.mkdir(parents=True, exist_ok=True)
+            copy_model(source, target)
+
+    def from_disk(self, path: Path, *, exclude: Iterable[str] = ()) -> "_Component":
+        for saved in path.glob("model*"):  # none if the model has a name
+            self._path = str(saved.absolute())
+            self._loaded = self._load(self._path)
+        return self
+
+    def _load(self, model: str) -> Any:
+        raise NotImplementedError
+
+    def __call__(self, doc: Doc) -> Doc:
+        return next(self.pipe([doc]))
+
+    def pipe(self, stream: Iterable[Doc], batch_size: int = 128) -> Iterator[Doc]:
+        """Yields the documents with what the component adds."""
+        for docs in minibatch(stream, batch_size):
+            self._annotate(docs)
+            yield from docs
+
+    def _annotate(self, docs: Sequence[Doc]) -> None:
+        raise NotImplementedError
+
+
 @Language.factory("elmo", assigns=["doc.tensor"])
-class ElmoPipe:
+class ElmoPipe(_Component):
     """Sets `doc.tensor`, with a row for each token.
 
     `vector` and `similarity` of documents, spans and tokens follow from it; the row of
@@ -38,60 +91,66 @@ class ElmoPipe:
     ):
         if layers == "all":
             raise ValueError("A token has one vector. `layers` should not be 'all'.")
-        self.embedder = Embedder(
-            model, layers=layers, mix=mix, gamma=gamma, arithmetic=arithmetic
+        self._load = functools.partial(
+            Embedder, layers=layers, mix=mix, gamma=gamma, arithmetic=arithmetic
         )
+        super().__init__(absolute(model))
 
-    def __call__(self, doc: Doc) -> Doc:
-        return next(self.pipe([doc]))
-
-    def pipe(self, stream: Iterable[Doc], batch_size: int = 128) -> Iterator[Doc]:
-        """Yields the documents with their vectors."""
-        for docs in minibatch(stream, batch_size):
-            sentences = [sentence for doc in docs for sentence in _split_sentences(doc)]
-            vectors = self.embedder([[t.text for t in s] for s in sentences])
-            for doc in docs:
-                doc.tensor = np.zeros((len(doc), self.embedder.dim), np.float32)
-                if doc.vocab.vectors.size:  # which spaCy would use instead
-                    doc.user_hooks.update(_HOOKS)
-                    doc.user_span_hooks.update(_HOOKS)
-                    doc.user_token_hooks.update(_HOOKS)
-            for sentence, rows in zip(sentences, vectors):
-                for token, row in zip(sentence, rows):
-                    token.doc.tensor[token.i] = row
-            for doc in docs:
-                space = np.array([token.is_space for token in doc], bool)
-                if space.any() and not space.all():
-                    doc.tensor[space] = doc.tensor[~space].mean(axis=0)
-            yield from docs
+    def _annotate(self, docs):
+        sentences = [sentence for doc in docs for sentence in _split_sentences(doc)]
+        vectors = self.loaded([[t.text for t in s] for s in sentences])
+        for doc in docs:
+            doc.tensor = np.zeros((len(doc), self.loaded.dim), np.float32)
+            if doc.vocab.vectors.size:  # which spaCy would use instead
+                doc.user_hooks.update(_HOOKS)
+                doc.user_span_hooks.update(_HOOKS)
+                doc.user_token_hooks.update(_HOOKS)
+        for sentence, rows in zip(sentences, vectors):
+            for token, row in zip(sentence, rows):
+                token.doc.tensor[token.i] = row
+        for doc in docs:
+            space = np.array([token.is_space for token in doc], bool)
+            if space.any() and not space.all():
+                doc.tensor[space] = doc.tensor[~space].mean(axis=0)
 
 
-class _Analyzer:
+class _Analyzer(_Component):
     """Runs a pipeline over the sentences of documents; a document without any is one."""
 
     type = "words"  # of the pipeline
 
     def __init__(self, nlp: Language, name: str, model: str):
-        loaded = pipeline(model)
-        if not isinstance(loaded, TagPipeline) or loaded.type != self.type:
+        super().__init__(absolute_head(model))
+
+    def _load(self, model):
+        if type_of(model) != self.type:
             raise ValueError(f"{model} labels no {self.type}. Give one that does.")
-        self.pipeline = loaded
+        return pipeline(model)
 
-    def __call__(self, doc: Doc) -> Doc:
-        return next(self.pipe([doc]))
+    @property
+    def labels(self) -> tuple[str, ...]:
+        # spaCy asks before the folder of a model is read.
+        return () if self._loaded is None else tuple(self._loaded.model.labels)
 
-    def pipe(self, stream: Iterable[Doc], batch_size: int = 128) -> Iterator[Doc]:
-        """Yields the documents with their annotations."""
-        for docs in minibatch(stream, batch_size):
-            for doc, results in zip(docs, self.pipeline.pipe(map(_read, docs))):
-                self.annotate(doc, results)
-            yield from docs
+    def _annotate(self, docs):
+        for doc, results in zip(docs, self.loaded.pipe(map(_read, docs))):
+            self._set(doc, results)
 
-    def annotate(self, doc: Doc, results: list[dict]) -> None:
+    def _set(self, doc: Doc, results: list[dict]) -> None:
         raise NotImplementedError
 
 
-@Language.factory("elmo_ner", assigns=["doc.ents"], default_config={"model": "en-ner"})
+@Language.factory(
+    "elmo_ner",
+    assigns=["doc.ents"],
+    default_config={"model": "en-ner"},
+    default_score_weights={
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+    },
+)
 class ElmoEntities(_Analyzer):
     """Adds to `doc.ents` what does not overlap the entities of an earlier component.
 
@@ -101,14 +160,23 @@ class ElmoEntities(_Analyzer):
 
     type = "entities"
 
-    def annotate(self, doc, results):
+    def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
+        """As spaCy's `ner`: `ents_f`, `ents_p`, `ents_r` and `ents_per_type`."""
+        return get_ner_prf(examples, **options)
+
+    def _set(self, doc, results):
         spans = [Span(doc, r["start"], r["end"], r["label"]) for r in results]
         # Not where an earlier component set an entity (I, B) or blocked one (B).
         free = [s for s in spans if all(token.ent_iob_ in ("", "O") for token in s)]
         doc.set_ents(free, default="unmodified")
 
 
-@Language.factory("elmo_pos", assigns=["token.pos"], default_config={"model": "en-pos"})
+@Language.factory(
+    "elmo_pos",
+    assigns=["token.pos"],
+    default_config={"model": "en-pos"},
+    default_score_weights={"pos_acc": 1.0},
+)
 class ElmoTags(_Analyzer):
     """Sets `token.pos_`.
 
@@ -116,7 +184,11 @@ class ElmoTags(_Analyzer):
         model: a pipeline of parts of speech, see `elmo_keras.pipeline`.
     """
 
-    def annotate(self, doc, results):
+    def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
+        """As spaCy's `morphologizer`: `pos_acc`."""
+        return Scorer.score_token_attr(examples, "pos", **options)
+
+    def _set(self, doc, results):
         for token in doc:
             if token.is_space:
                 token.pos_ = "SPACE"

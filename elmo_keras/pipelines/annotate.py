@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -16,11 +16,11 @@ from elmo_keras.files import file_digest
 from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
-    Pipeline,
     find_head,
     needs_tensorflow,
     pipeline,
     predict_texts,
+    type_of,
 )
 from elmo_keras.pipelines.texts import Text, read_text
 from elmo_keras.progress import Progress
@@ -55,7 +55,8 @@ def annotate(
     Args:
         text: TEXT
         output: ….conllu, ….jsonl or ….html
-        pipelines: names of the package, folders of heads, .keras files, or hf://OWNER/NAME
+        pipelines: of en-pos, en-ner, en-srl, ko-pos, ko-ner, for OUT.jsonl also en-coref,
+            ko-sentiment; folders of heads, .keras files, hf://OWNER/NAME
         overwrite: replace an earlier output as soon as the new one is finished
     """
     source = _source(text)
@@ -73,7 +74,8 @@ def annotate(
         check_file(output)
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
-    loaded = _load_all(pipelines, suffix)
+    _check_types(pipelines, suffix)
+    loaded: list[Any] = [*map(_load, pipelines)]
     with source.open("rb") as file:
         lines = lines_of(file, source)
         if output is None:
@@ -91,7 +93,8 @@ def annotate(
             with Progress() as bar:
                 written = _write_parts(lines, loaded, parts, suffix, stop)
                 parts.count(written, bar, lambda _: None, lambda: False)
-            _join_parts(parts, suffix)
+            title = formats.html_head(output.stem, loaded) if suffix == ".html" else ""
+            _join_parts(parts, title)
     print(f"The annotated text is in {output}")
     return 0
 
@@ -106,24 +109,22 @@ def _load(name):
     return pipeline(name)
 
 
-def _load_all(names, suffix) -> list[Pipeline]:
-    loaded = []
-    for one in map(_load, names):
-        if not isinstance(one, Pipeline):
+def _check_types(names, suffix):
+    types = [type_of(name) for name in names]
+    for name, type in zip(names, types):
+        if type == "pairs":
             raise ValueError(
-                f"{one.name} takes two texts. `elmo-keras ask` asks questions."
+                f"{name} takes two texts. `elmo-keras ask` asks questions."
             )
-        if suffix != ".jsonl" and one.type == "texts":
+        if type == "texts" and suffix != ".jsonl":
             raise ValueError(
-                f"{one.name} labels whole texts. Give an OUT that ends in .jsonl."
+                f"{name} reads whole texts. Give an OUT that ends in .jsonl."
             )
-        loaded.append(one)
-    if suffix != ".jsonl" and len({one.type for one in loaded}) < len(loaded):
+    if suffix != ".jsonl" and len({*types}) < len(types):
         raise ValueError(
             "--with should name one pipeline for words, one for entities and one for "
             "roles. For several of a type, give an OUT that ends in .jsonl."
         )
-    return loaded
 
 
 def _fingerprint(name):
@@ -177,10 +178,9 @@ def _write_parts(lines, pipelines, parts, suffix, stop):
         yield is_new, len(chunk), metadata["tokens"]
 
 
-def _join_parts(parts, suffix):
+def _join_parts(parts, head):
     with parts.whole.open("wb") as whole:
-        if suffix == ".html":
-            whole.write(formats.html_head(parts.output.stem).encode())
+        whole.write(head.encode())
         for path in parts.parts_from(0):
             with path.open("rb") as file:
                 file.readline()  # its metadata
@@ -214,16 +214,17 @@ def ask(
     source = _source(text)
     with source.open("rb") as file:
         context = b"".join(lines_of(file, source)).decode()
-    loaded = _load(model)
+    loaded = _load(model) if type_of(model) == "pairs" else None
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")
     read = read_text(0, context)
-    loaded.check_script(read)
-    for question in questions:
+    asked = [read_text(i, question) for i, question in enumerate(questions)]
+    for one in (read, *asked):
+        loaded.check_script(one)
+    found = loaded.best([(one, read) for one in asked], answers)
+    for question, best_ones in zip(questions, found):
         print(formats.printable(question))
-        asked = read_text(0, question)
-        loaded.check_script(asked)
-        for best in loaded.best(read, asked, answers):
+        for best in best_ones:
             if not best["text"]:
                 print("  no answer")
                 continue

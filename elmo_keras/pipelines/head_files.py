@@ -6,40 +6,59 @@ configuration of the task model) and `head.npz`: its weights by the names of
 words of word vectors, which are smaller when they are compressed.
 """
 
+import contextlib
 import io
 import json
+import os
+import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.files import file_digest, replacing, whole_file
-from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.formats.model_parts import TRAINING, parts_of_model
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.hub.catalogue import HEAD_FILES
-from elmo_keras.hub.local_files import local_files
+from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.pipelines.span_ends import SpanEnds
+from elmo_keras.quiet_import import quiet_import
+from elmo_keras.text.sentences import str_tokens
 
 if TYPE_CHECKING:
     from elmo_keras.tasks.task_model import TaskModel
 
 HEAD, ARRAYS, *_ = HEAD_FILES
-_WORDS = "words"  # JSON as bytes
+KERAS = ".keras"
+_WORDS, _SCALE = "words", "|scale"  # JSON as bytes; after the name of a matrix
+_MOST, _MOST_CARD = 2**28, 2**24  # bytes of all arrays and of the configuration
 ENDS = "ends/kernel"  # of `SpanEnds`
-_MOST = 2**28  # bytes of a file
-_DAMAGES = zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError
-LIGHT = "Tagger", "TextClassifier"  # classes that run without TensorFlow
+_MOST_UNITS = 2**15  # of a layer
+_LIGHT = "Tagger", "TextClassifier", "QuestionAnswering"
+_LANGUAGE_MODEL = "language_model"  # beside a head that was copied with it
+# What reading values of other kinds raises.
+_DAMAGES = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError),
+    *(NotImplementedError, RecursionError, RuntimeError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
-class _Arrays(dict[str, np.ndarray]):
-    def __missing__(self, name):
-        raise ValueError(
-            f"The head lacks {name}: another version saved it. Save it again with "
-            "`save_head`."
-        )
+@contextlib.contextmanager
+def whole_head(path: str | Path) -> Iterator[None]:
+    """What damaged files of a head raise becomes a ValueError that names them."""
+    try:
+        yield
+    except _DAMAGES as error:
+        if isinstance(error, ValueError) and str(path) in str(error):
+            raise
+        lacks = isinstance(error, KeyError)
+        reason = f"It lacks {error}." if lacks else str(error) or type(error).__name__
+        raise ValueError(f"{path} should hold a whole head. {reason}") from error
 
 
 class HeadFile(NamedTuple):
@@ -51,13 +70,50 @@ class HeadFile(NamedTuple):
     arrays: dict[str, np.ndarray]
 
     @property
-    def class_name(self) -> str:
-        return self.model["class_name"]
-
-    @property
     def config(self) -> dict[str, Any]:
         """The arguments of the task model."""
         return self.model["config"]
+
+    @property
+    def vectors(self) -> dict[str, Any]:
+        """The arguments of its `TokenVectors`."""
+        return self.config["token_vectors"]["config"]
+
+    def weight(self, name: str, *shape: int) -> np.ndarray:
+        """A weight in float32, which should have this shape."""
+        if name not in self.arrays:
+            raise ValueError(
+                f"{name} is missing: another version saved it. Save it again with "
+                "`save_head`."
+            )
+        if self.arrays[name].shape != shape:
+            raise ValueError(
+                f"{name} should have the shape {shape}. Found: {self.arrays[name].shape}"
+            )
+        return self.arrays[name]
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Keras' configuration of the task model in a `.keras` file or a head's folder."""
+    return _read_card(path)["model"]
+
+
+def _read_card(path):
+    with whole_head(path):
+        if path.suffix != KERAS:
+            card = json.loads(whole_file(path / HEAD, _MOST_CARD))
+        else:
+            with zipfile.ZipFile(path) as archive:
+                _check_sizes(archive, ["config.json"], _MOST_CARD)
+                card = {"model": json.loads(archive.read("config.json"))}
+        is_light(card["model"])  # it has a class and its vectors
+        return card
+
+
+def is_light(config: Mapping[str, Any]) -> bool:
+    """Whether the model of a head runs without TensorFlow."""
+    vectors = config["config"]["token_vectors"]["config"]
+    return config["class_name"] in _LIGHT and not vectors["character_dim"]
 
 
 def read_head(folder: Path) -> HeadFile:
@@ -66,17 +122,18 @@ def read_head(folder: Path) -> HeadFile:
     Raises:
         ValueError: the files are damaged, or the language model is another one.
     """
-    try:
-        metadata = json.loads(whole_file(folder / HEAD, _MOST))
-        with np.load(io.BytesIO(whole_file(folder / ARRAYS, _MOST))) as file:
-            arrays = {name: file[name] for name in file.files}
-        model, expected = metadata["model"], metadata["digest"]
-        vectors = model["config"]["token_vectors"]["config"]
-        vectors["words"] = json.loads(arrays.pop(_WORDS).tobytes())
-        names = metadata["language_model"], metadata.get("language")
-        head = HeadFile(model, *names, _Arrays(_dequantized(arrays)))
-    except _DAMAGES as error:
-        raise ValueError(f"{folder} should hold a whole head. {error!r}") from error
+    card = _read_card(folder)
+    with whole_head(folder):
+        arrays = _read_arrays(whole_file(folder / ARRAYS, _MOST))
+        name, expected = card["language_model"], card["digest"]
+        beside = folder / name
+        language_model = os.path.realpath(beside) if beside.exists() else name
+        weights = _dequantized(arrays)
+        head = HeadFile(card["model"], language_model, card.get("language"), weights)
+        words = json.loads(arrays[_WORDS].tobytes())
+        head.vectors["words"] = str_tokens(words)
+        sizes = [v for v in (head.config | head.vectors).values() if type(v) is int]
+        check_counts(least=0, most=_MOST_UNITS, sizes=max(sizes))
     if _digest(head.language_model) != expected:
         raise ValueError(
             f"{folder} was trained on another {head.language_model} than the one that "
@@ -85,12 +142,35 @@ def read_head(folder: Path) -> HeadFile:
     return head
 
 
+def _read_arrays(content):
+    with np.load(io.BytesIO(content)) as file:
+        _check_sizes(file.zip, file.zip.namelist(), _MOST)
+        return {name: file[name] for name in file.files}
+
+
+def _check_sizes(archive, names, most):
+    """Refuses a ZIP whose files would take more memory than any that we write."""
+    if sum(archive.getinfo(name).file_size for name in names) > most:
+        raise ValueError(f"It unpacks to more than {most:,} bytes.")
+
+
 def _dequantized(arrays):
-    return {
-        name: array * arrays.get(f"{name}|scale", np.float32(1))
-        for name, array in arrays.items()
-        if not name.endswith("|scale")
-    }
+    """The weights in float32, all finite."""
+    weights = {}
+    for name, array in arrays.items():
+        if name == _WORDS or name.endswith(_SCALE):
+            continue
+        scale = arrays.get(name + _SCALE)
+        types = [x.dtype for x in (array, scale) if x is not None]
+        if types not in ([np.float32], [np.int8, np.float32]):
+            raise ValueError(f"{name} should be int8 with a scale, or float32.")
+        if scale is not None and scale.shape != array.shape[-1:]:
+            raise ValueError(f"{name} should have a scale for each column.")
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
+            weights[name] = array if scale is None else array * scale
+        if not np.isfinite(weights[name]).all():
+            raise ValueError(f"{name} should hold finite numbers.")
+    return weights
 
 
 def _digest(language_model):
@@ -127,18 +207,16 @@ def save_head(
 
     from elmo_keras.elmo import Elmo
 
-    name = model if isinstance(model, (str, Path)) else "The model"
+    name, folder = (
+        model if isinstance(model, (str, Path)) else "The model",
+        Path(folder),
+    )
     if isinstance(model, (str, Path)):
         model = load_task_model(Path(model))
-    vectors, folder = model.token_vectors, Path(folder)
+    vectors = model.token_vectors
     if vectors.elmo is None or vectors.elmo.trainable_bilm:
         raise ValueError(
             f"{name} should be a model of a task on a frozen language model."
-        )
-    if vectors.character_dim and type(model).__name__ in LIGHT:
-        raise ValueError(
-            "A head without TensorFlow has no characters. Train it with "
-            "`character_dim` 0."
         )
     expected = Elmo.from_pretrained(language_model).bilm
     if _biases(vectors.elmo.bilm) != _biases(expected):
@@ -153,11 +231,13 @@ def save_head(
     words = json.dumps(words, ensure_ascii=False).encode()
     arrays: dict[str, Any] = {_WORDS: np.frombuffer(words, np.uint8)}
     for weight_name, weight in model.named_weights().items():
-        arrays |= _quantized(weight_name, np.asarray(weight))
+        arrays |= _quantized(weight_name, np.asarray(weight, np.float32))
     if ends is not None:
         arrays |= _quantized(ENDS, ends.kernel)
+    with whole_head(folder):
+        _dequantized(arrays)
     metadata |= {
-        "language_model": language_model,
+        "language_model": absolute(language_model),
         "digest": _digest(language_model),
         "model": config,
     }
@@ -178,14 +258,35 @@ def _quantized(name, array):
     if array.ndim < 2:
         return {name: array}
     values, scales = quantise(array, tuple(range(array.ndim - 1)))
-    return {name: values, f"{name}|scale": scales.reshape(-1)}
+    return {name: values, name + _SCALE: scales.reshape(-1)}
+
+
+def copy_model(source: Path, target: Path) -> None:
+    """Copies a file, a model directory, or a head with a language model that lies at a path."""
+    if source.is_file():
+        shutil.copy2(source, target)
+        return
+    # Vectors don't need what training does.
+    ignored = shutil.ignore_patterns(TRAINING)
+    shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
+    for card in target.rglob(HEAD):
+        metadata = json.loads(card.read_bytes())
+        model = Path(metadata["language_model"])
+        if model.is_absolute():
+            copy = (
+                target / f"{_LANGUAGE_MODEL}{model.suffix if model.is_file() else ''}"
+            )
+            copy_model(model, copy)
+            metadata["language_model"] = os.path.relpath(copy, card.parent)
+            card.write_text(json.dumps(metadata, ensure_ascii=False), encoding="utf-8")
 
 
 def load_task_model(path: Path) -> "TaskModel":
     """The model in a `.keras` file of a task's command, by TensorFlow."""
-    from elmo_keras.formats.keras_files import load_keras_model
-    from elmo_keras.tasks import import_models
-    from elmo_keras.tasks.task_model import TaskModel
+    with quiet_import():
+        from elmo_keras.formats.keras_files import load_keras_model
+        from elmo_keras.tasks import import_models
+        from elmo_keras.tasks.task_model import TaskModel
 
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
@@ -201,16 +302,17 @@ def load_task_model(path: Path) -> "TaskModel":
 
 def keras_model(head: HeadFile) -> "TaskModel":
     """The task model with its language model, by TensorFlow."""
-    import keras
+    with quiet_import():
+        import keras
 
-    from elmo_keras.elmo import Elmo
-    from elmo_keras.tasks import import_models
+        from elmo_keras.elmo import Elmo
+        from elmo_keras.tasks import import_models
 
     import_models()
     model: Any = keras.saving.deserialize_keras_object(head.model)
     model.build()
+    for name, weight in model.named_weights().items():
+        weight.assign(head.weight(name, *weight.shape))
     bilm = Elmo.from_pretrained(head.language_model).bilm
     model.token_vectors.elmo.bilm.set_weights(bilm.get_weights())
-    for name, weight in model.named_weights().items():
-        weight.assign(head.arrays[name])
     return model

@@ -4,51 +4,50 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
+from elmo_keras.pipelines.light_answerer import Scores
 from elmo_keras.pipelines.light_heads import Batch, TaggerHead
+from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.batches import Batches, predictions
 from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.task_model import LabelModel, TaskModel
 
 
-def answers_to(
-    model: TaskModel,
-    texts: Sequence[Sequence[Sequence[str]]],
-    answer: Callable[..., Mapping[str, Any]] | None = None,
-) -> list[dict[str, Any]]:
-    """What `model.answers` gives for each example: name → array, padding included.
+class _Graph:
+    """What a function of a model's inputs gives for each example: name → array.
 
-    `texts` are the tokens of each of the model's fields; `answer` is called in place of
-    `model.answers`.
+    `texts` of a call are the tokens of each of the model's fields; arrays keep their padding.
     """
 
-    def rows(inputs):
-        outputs = (answer or model.answers)(inputs)
-        columns = {name: np.asarray(x) for name, x in outputs.items()}
-        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+    def __init__(self, model: TaskModel, function: Callable[..., Mapping[str, Any]]):
+        self._fields = model.text_fields
+        self._run = tf.function(function, reduce_retracing=True, autograph=False)
 
-    examples = [dict(zip(model.text_fields, tokens)) for tokens in zip(*texts)]
-    return predictions(rows, Batches(examples, model.text_fields, compares_tokens=True))
+    def __call__(self, *texts: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+        examples = [dict(zip(self._fields, tokens)) for tokens in zip(*texts)]
+        batches = Batches(examples, self._fields, compares_tokens=True)
+        return predictions(self._rows, batches)
+
+    def _rows(self, inputs):
+        columns = {name: np.asarray(x) for name, x in self._run(inputs).items()}
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 
 class KerasTagger(TaggerHead):
     """A `Tagger` without predicates."""
 
     def __init__(self, model: Tagger):
-        self.tags, self._model = list(model.tags), model
+        self.tags = list(model.tags)
+        self._graph = _Graph(model, lambda x: {"scores": model(x, training=False)})
         if model.crf is not None:
             weights = model.crf.weights_in("float32").only(model.crf.allowed)
             self.crf = Crf(*(np.asarray(weight) for weight in weights))
 
     def scores(self, batch):
-        def rows(inputs):
-            return np.asarray(self._model(inputs, training=False), np.float32)
-
-        examples = [{"tokens": sentence} for sentence in batch.sentences]
-        batches = Batches(examples, ["tokens"], compares_tokens=True)
-        pairs = zip(predictions(rows, batches), batch.lengths)
-        return np.concatenate([scores[:n] for scores, n in pairs])
+        rows = zip(self._graph(batch.sentences), batch.lengths)
+        return np.concatenate([row["scores"][:n] for row, n in rows], dtype=np.float32)
 
 
 class KerasClassifier:
@@ -57,10 +56,43 @@ class KerasClassifier:
     def __init__(self, model: LabelModel):
         self.labels, self.multi_label = list(model.labels), model.multi_label
         self.threshold = model.threshold
-        self._model = model
+        self._graph = _Graph(model, model.answers)
 
     def probabilities(self, batch: Batch) -> np.ndarray:
         """Of each label, `(sentences, labels)`."""
-        return np.array(
-            [x["scores"] for x in answers_to(self._model, [batch.sentences])]
+        return np.array([row["scores"] for row in self._graph(batch.sentences)])
+
+
+class KerasLabeller:
+    """A model of labels of pairs."""
+
+    def __init__(self, model: LabelModel):
+        self._graph = _Graph(model, model.answers)
+
+    def labels_of(
+        self, pairs: Sequence[Sequence[Sequence[str]]]
+    ) -> list[dict[str, Any]]:
+        """The label of each pair of texts, lists of tokens, and its probability."""
+        return [
+            {"label": row["label"].decode(), "score": float(row["scores"].max())}
+            for row in self._graph(*zip(*pairs))
+        ]
+
+
+class KerasAnswerer:
+    """A model that answers questions."""
+
+    def __init__(self, model: QuestionAnswering):
+        self.endings, self.longest_answer = model.endings, model.longest_answer
+        names = "starts", "ends", "none"
+        self._graph = _Graph(
+            model, lambda x: dict(zip(names, model(x, training=False)))
         )
+
+    def scores(self, contexts: Batch, questions: Batch) -> list[Scores]:
+        """As those of `LightAnswerer`."""
+        rows = self._graph(contexts.sentences, questions.sentences)
+        return [
+            (row["starts"][:n], row["ends"][:n], row["none"])
+            for row, n in zip(rows, contexts.lengths)
+        ]

@@ -3,10 +3,11 @@
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_names, check_numbers
 from elmo_keras.lite.bilstm import LiteBiLstm
 from elmo_keras.lite.scalar_mix import normalize, weighted_sum
 from elmo_keras.pipelines.arithmetic import (
@@ -15,12 +16,16 @@ from elmo_keras.pipelines.arithmetic import (
     softmax,
 )
 from elmo_keras.pipelines.head_files import ENDS, HeadFile
-from elmo_keras.pipelines.span_ends import SpanEnds
+from elmo_keras.pipelines.span_ends import SHAPE, SpanEnds
 from elmo_keras.pipelines.texts import Labelled, join
 from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.entities import constraints, entities, marks_spans
+from elmo_keras.text.length_batches import chunks
+from elmo_keras.text.sentences import str_tokens
 
 _LSTM = "kernel", "recurrent_kernel", "bias"
+# Tokens that are read around a predicate; those of some predicates together.
+WINDOW, TOKENS_AT_ONCE = 100, 2**12
 
 
 class Batch:
@@ -30,20 +35,14 @@ class Batch:
         sentences: tokens.
         layers: the biLM's `(layers, tokens, dim)` for each, or none for heads that
             contain their language model.
-        predicates: for semantic roles, the position of each sentence's predicate.
     """
 
     def __init__(
-        self,
-        sentences: Sequence[Sequence[str]],
-        layers: Iterable[np.ndarray] = (),
-        predicates: Sequence[int] = (),
+        self, sentences: Sequence[Sequence[str]], layers: Iterable[np.ndarray] = ()
     ):
         self.sentences, self.layers = sentences, list(layers)
-        self.predicates = predicates
         self.lengths = np.array([len(sentence) for sentence in sentences], int)
-        ends = np.cumsum(self.lengths).tolist()
-        self.parts = [slice(*pair) for pair in itertools.pairwise([0, *ends])]
+        self.parts = parts_of(self.lengths)
 
     @functools.cached_property
     def tokens(self) -> list[str]:
@@ -60,6 +59,12 @@ class Batch:
         return normalize(self.flat)
 
 
+def parts_of(lengths: np.ndarray) -> list[slice]:
+    """Where each of flat sentences of these lengths begins and ends."""
+    ends = np.cumsum(lengths).tolist()
+    return [slice(*pair) for pair in itertools.pairwise([0, *ends])]
+
+
 class TaggerHead:
     """Labels the tokens of sentences, or the spans that tags mark, by the scores of tags.
 
@@ -71,6 +76,13 @@ class TaggerHead:
     tags: Sequence[str]
     crf: Crf | None = None
 
+    @property
+    def labels(self) -> list[str]:
+        """The tags; where they mark spans, the types of these."""
+        if not marks_spans(self.tags):
+            return list(self.tags)
+        return sorted({tag[2:] for tag in self.tags} - {""})
+
     def scores(self, batch: Batch) -> np.ndarray:
         """Of each tag: `(tokens, tags)`, for flat sentences."""
         raise NotImplementedError
@@ -79,15 +91,18 @@ class TaggerHead:
         """The labelled tokens, or spans, of each sentence, with their probabilities."""
         if not batch.lengths.sum():
             return [[] for _ in batch.sentences]
-        scores = self.scores(batch)
+        return self.label(self.scores(batch), batch.lengths)
+
+    def label(self, scores: np.ndarray, lengths: np.ndarray) -> list[list[Labelled]]:
+        """As `tag`, from the scores of sentences of these lengths."""
         if self.crf is None:
             ids = scores.argmax(axis=1)
             alone = after = softmax(scores)[np.arange(len(ids)), ids]
         else:
-            ids, alone, after = self.crf.decode(scores, batch.lengths)
+            ids, alone, after = self.crf.decode(scores, lengths)
         tags, alone, after = [self.tags[i] for i in ids], alone.tolist(), after.tolist()
         label = _label_spans if marks_spans(self.tags) else _label_tokens
-        return [label(tags[p], alone[p], after[p]) for p in batch.parts]
+        return [label(tags[p], alone[p], after[p]) for p in parts_of(lengths)]
 
 
 def _label_tokens(tags, alone, _):
@@ -110,30 +125,25 @@ class LightTokenVectors:
         words: `(rows, word_dim)`, or None.
         layer_norm: as in `Elmo`.
         mixes: of each mix the weight of every layer.
+        input_dim, output_dim: sizes of vectors; 0 where there are none.
     """
 
     def __init__(self, head: HeadFile):
-        config, arrays = head.config["token_vectors"]["config"], head.arrays
-        self.ids = {word: i for i, word in enumerate(config["words"], 1)}
-        self.words = arrays.get("encoder/words/embeddings")
+        config = head.vectors
+        words, word_dim = config["words"], config["word_dim"]
+        self.ids, self.words = {word: i for i, word in enumerate(words, 1)}, None
         elmo, self._place = config["elmo"]["config"], config["elmo_at"]
         self.layer_norm = elmo["layer_norm"]
+        dim = 2 * elmo["config"]["projection_dim"]
         places = ("input", "output") if self._place == "both" else (self._place,)
-        mixes = [f"encoder/{place}_mix" for place in places]
-        self.mixes = [
-            arrays[f"{mix}/gamma"] * self._weights(elmo, arrays.get(f"{mix}/scalars"))
-            for mix in mixes
-        ]
-
-    @staticmethod
-    def _weights(elmo, scalars):
-        n_layers = elmo["config"]["n_layers"] + 1
-        if elmo["layers"] == "mix":
-            return softmax(scalars)
-        if elmo["layers"] == "average":
-            return np.full(n_layers, 1 / n_layers, np.float32)
-        index = -1 if elmo["layers"] == "top" else elmo["layers"]
-        return np.eye(n_layers, dtype=np.float32)[index]
+        self.mixes = [_read_mix(head, elmo, f"encoder/{name}_mix") for name in places]
+        self.input_dim = dim if "input" in places else 0
+        self.output_dim = dim if "output" in places else 0
+        if words:
+            self.words = head.weight(
+                "encoder/words/embeddings", len(words) + 1, word_dim
+            )
+            self.input_dim += word_dim
 
     def __call__(self, batch: Batch) -> tuple[np.ndarray, np.ndarray | None]:
         """Vectors `(tokens, dim)` at the input, and at the output or None."""
@@ -149,6 +159,18 @@ class LightTokenVectors:
         return np.concatenate(at_input, axis=1), at_output
 
 
+def _read_mix(head, elmo, name):
+    n_layers = elmo["config"]["n_layers"] + 1
+    weights = np.eye(n_layers, dtype=np.float32)
+    if elmo["layers"] == "mix":
+        weights = softmax(head.weight(f"{name}/scalars", n_layers))
+    elif elmo["layers"] == "average":
+        weights = weights.mean(axis=0)
+    else:
+        weights = weights[-1 if elmo["layers"] == "top" else elmo["layers"]]
+    return head.weight(f"{name}/gamma") * weights
+
+
 class LightTagger(TaggerHead):
     """A `Tagger` of a head.
 
@@ -161,21 +183,31 @@ class LightTagger(TaggerHead):
     """
 
     def __init__(self, head: HeadFile):
-        config, arrays = head.config, head.arrays
-        self.tags = config["tags"]
-        self.vectors = LightTokenVectors(head)
-        self.bias, units = arrays["scores/bias"], config["units"]
-        *kernels, rest = np.split(arrays["scores/kernel"], [units, 2 * units])
-        lstms = _read_lstms(arrays, "encoder")
+        config = head.config
+        self.tags, units = str_tokens(config["tags"]), config["units"]
+        check_names(tags=self.tags)
+        self.vectors, n, dim = (
+            LightTokenVectors(head),
+            len(self.tags),
+            config["predicate_dim"],
+        )
+        self.bias = head.weight("scores/bias", n)
+        rows = 2 * units + self.vectors.output_dim
+        kernel = head.weight("scores/kernel", rows, n)
+        *kernels, rest = np.split(kernel, [units, 2 * units])
+        lstms = read_lstms(head, "encoder", self.vectors.input_dim + dim)
         self.lstms = [[*lstm, part] for lstm, part in zip(lstms, kernels)]
         self._bilstm = LiteBiLstm(self.lstms)
         self._at_output = Quantized(rest) if len(rest) else None
-        self._predicates = arrays.get("encoder/predicate/embeddings")
+        if dim:
+            self._marks = head.weight("encoder/predicate/embeddings", 2, dim)
         if config["crf"]:
-            weights = Crf(*(arrays[f"crf/{name}"] for name in Crf._fields))
+            shapes = zip(Crf._fields, [(n, n), (n,), (n,)])
+            weights = Crf(*(head.weight(f"crf/{name}", *x) for name, x in shapes))
             self.crf = weights.only(constraints(self.tags))
-        kernel = arrays.get(ENDS)
-        self.ends = None if kernel is None else SpanEnds(kernel)
+        self.ends = None
+        if ENDS in head.arrays:
+            self.ends = SpanEnds(head.weight(ENDS, *SHAPE))
 
     def tag(self, batch):
         rows = super().tag(batch)
@@ -187,32 +219,63 @@ class LightTagger(TaggerHead):
         ]
 
     def scores(self, batch):
-        x, at_output = self.vectors(batch)
-        if self._predicates is not None:
-            starts = [part.start for part in batch.parts]
-            marks = np.zeros(len(x), int)
-            marks[np.add(starts, batch.predicates)] = 1
-            x = np.concatenate([x, self._predicates[marks]], axis=1)
-        scores = self._bilstm(x, batch.lengths) + self.bias
-        if self._at_output is not None and at_output is not None:
+        return self._scores(*self.vectors(batch), batch.lengths)
+
+    def _scores(self, x, at_output, lengths):
+        scores = self._bilstm(x, lengths) + self.bias
+        if self._at_output is not None:
             scores += self._at_output(at_output)
         return scores
+
+    def tag_predicates(
+        self, batch: Batch, predicates: Iterable[tuple[int, int]]
+    ) -> Iterator[list[Labelled]]:
+        """Yields the spans of each predicate, the index of a sentence and its position.
+
+        A sentence is read once for each of its predicates; of a longer one, the `WINDOW`
+        tokens around the predicate.
+        """
+        x, at_output = self.vectors(batch)
+        for some in chunks(predicates, TOKENS_AT_ONCE, lambda p: WINDOW):
+            sentences, positions = np.transpose(some)
+            lengths = np.minimum(batch.lengths[sentences], WINDOW)
+            last = batch.lengths[sentences] - lengths
+            firsts = np.clip(positions - WINDOW // 2, 0, last)
+            starts = [batch.parts[i].start for i in sentences] + firsts
+            rows = np.concatenate([*map(np.arange, starts, starts + lengths)])
+            marks = np.zeros(len(rows), int)
+            marks[np.cumsum(lengths) - lengths + positions - firsts] = 1
+            inputs = np.concatenate([x[rows], self._marks[marks]], axis=1)
+            outputs = None if at_output is None else at_output[rows]
+            scores = self._scores(inputs, outputs, lengths)
+            for first, spans in zip(firsts.tolist(), self.label(scores, lengths)):
+                yield [
+                    span._replace(first=span.first + first, end=span.end + first)
+                    for span in spans
+                ]
 
 
 class LightClassifier:
     """A `TextClassifier` of a head."""
 
     def __init__(self, head: HeadFile):
-        config, arrays = head.config, head.arrays
-        self.labels, self.multi_label = config["labels"], config["multi_label"]
+        config, units = head.config, head.config["units"]
+        self.labels, self.multi_label = (
+            str_tokens(config["labels"]),
+            config["multi_label"],
+        )
         self.threshold = config["threshold"]
-        self._vectors = LightTokenVectors(head)
-        self._encoder = LiteBiLstm(_read_lstms(arrays, "encoder"))
-        self._integrator = LiteBiLstm(_read_lstms(arrays, "integrator"))
-        self._attention = _read_dense(arrays, "attention")
-        self._maxout = _read_dense(arrays, "maxout")
-        self._decision = _read_dense(arrays, "decision")
-        self._units = config["units"]
+        check_names(labels=self.labels)
+        check_numbers(0, 1, threshold=self.threshold)
+        self._vectors, n = LightTokenVectors(head), len(self.labels)
+        lstms = read_lstms(head, "encoder", self._vectors.input_dim)
+        self._encoder = LiteBiLstm(lstms)
+        dim = 3 * (2 * units + self._vectors.output_dim)
+        self._integrator = LiteBiLstm(read_lstms(head, "integrator", dim))
+        self._attention = Dense(head, "attention", 2 * units, 1)
+        self._maxout = Dense(head, "maxout", 8 * units, 4 * units)
+        self._decision = Dense(head, "decision", units, n)
+        self._units = units
 
     def probabilities(self, batch: Batch) -> np.ndarray:
         """Of each label, `(sentences, labels)`."""
@@ -223,10 +286,10 @@ class LightClassifier:
         c = np.concatenate([soft_alignment(x[part]) for part in batch.parts])
         x = np.concatenate([x, x - c, x * c], axis=1)
         x = self._integrator(x, batch.lengths)
-        scores = _dense(x, *self._attention)
+        scores = self._attention(x)
         pooled = np.array([_pool(x[part], scores[part]) for part in batch.parts])
-        pieces = _dense(pooled, *self._maxout).reshape(len(pooled), -1, self._units)
-        scores = _dense(pieces.max(axis=1), *self._decision)
+        pieces = self._maxout(pooled).reshape(len(pooled), -1, self._units)
+        scores = self._decision(pieces.max(axis=1))
         return 1 / (1 + np.exp(-scores)) if self.multi_label else softmax(scores)
 
 
@@ -239,16 +302,23 @@ def _pool(x, scores):
     return np.concatenate(rows)
 
 
-def _read_lstms(arrays, prefix):
+def read_lstms(head: HeadFile, name: str, dim: int) -> list[list[np.ndarray]]:
+    """The arguments of `LiteBiLstm` for inputs of this size."""
+    units = head.config["units"]
+    shapes = (dim, 4 * units), (units, 4 * units), (4 * units,)
     return [
-        [arrays[f"{prefix}/{direction}/{name}"] for name in _LSTM]
-        for direction in ("forward", "backward")
+        [head.weight(f"{name}/{way}/{x}", *shape) for x, shape in zip(_LSTM, shapes)]
+        for way in ("forward", "backward")
     ]
 
 
-def _read_dense(arrays, prefix):
-    return Quantized(arrays[f"{prefix}/kernel"]), arrays[f"{prefix}/bias"]
+class Dense:
+    """A dense layer of a head, by products in int8."""
 
+    def __init__(self, head: HeadFile, name: str, n_inputs: int, n_outputs: int):
+        self._kernel = Quantized(head.weight(f"{name}/kernel", n_inputs, n_outputs))
+        self._bias = head.weight(f"{name}/bias", n_outputs)
 
-def _dense(x, kernel, bias):
-    return kernel(x) + bias
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """`(rows, inputs)` → `(rows, outputs)`."""
+        return self._kernel(x) + self._bias

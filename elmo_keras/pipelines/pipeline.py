@@ -2,12 +2,14 @@
 
 import functools
 import itertools
+import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from elmo_keras.argument_checks import shortened
 from elmo_keras.embed.embedder import Embedder
@@ -15,20 +17,29 @@ from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.pipelines.head_files import (
     HEAD,
-    LIGHT,
+    KERAS,
+    HeadFile,
+    is_light,
     keras_model,
     load_task_model,
+    read_config,
     read_head,
+    whole_head,
 )
+from elmo_keras.pipelines.light_answerer import LightAnswerer, Scores
 from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
-from elmo_keras.pipelines.texts import Text, join, read_text, script_is
+from elmo_keras.pipelines.texts import Text, join, pieces, read_text, script_is
+from elmo_keras.progress import Progress
+from elmo_keras.tasks.answer_text import OffsetTokens
 from elmo_keras.tasks.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 
 # Tokens of a text that gets a label; and those that are read at once, with the rest of the
-# last sentence, of a text with mentions and of the context of a question.
+# last sentence, of a text with mentions and of the context of a question. A longer sentence
+# is cut: of the latter where it is as long as they are, of the former at `MAX_SENTENCE`.
 MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
+MAX_SENTENCE, MAX_PADDED = 250, 2**17
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
@@ -52,12 +63,13 @@ class NamedPipeline:
     ):
         self.name, self.model = name, model
         self.embedder, self.language = embedder, language
+        self._head = absolute_head(name)
 
     def __repr__(self) -> str:
         return f"pipeline({self.name!r})"
 
     def __reduce__(self):
-        return pipeline, (self.name,)
+        return pipeline, (self._head,)
 
     def check_script(self, text: Text) -> None:
         if not script_is(text, self.language):
@@ -77,6 +89,8 @@ class Pipeline(NamedPipeline):
     Args of a call:
         texts: a `str`; a list or another iterable of texts, each a `str` or a list of
             tokens; strings of NumPy, pandas, pyarrow or TensorFlow.
+        progress: whether to show tokens and rate of a list; by default on a terminal, once
+            it takes more than 3 seconds.
 
     Returns:
         The result of one `str`; a list of results; or, for an iterator, an iterator of
@@ -90,7 +104,9 @@ class Pipeline(NamedPipeline):
     type = "texts"  # or "words", "entities", "roles", which are found in sentences
     batch_size = 2**12  # tokens, whose layers are in memory, twice
 
-    def __call__(self, texts: str | Iterable[Sentence]) -> Any:
+    def __call__(
+        self, texts: str | Iterable[Sentence], *, progress: bool | None = None
+    ) -> Any:
         values = plain(texts)
         if isinstance(values, (str, bytes)):
             return next(self.pipe([read_text(0, values)]))
@@ -99,8 +115,15 @@ class Pipeline(NamedPipeline):
                 "Texts should be a str, or a list of texts, each a str or a list of "
                 f"tokens. Received: {shortened(texts)}"
             )
-        results = self.pipe(itertools.starmap(read_text, enumerate(values)))
-        return results if isinstance(values, Iterator) else list(results)
+        read = itertools.starmap(read_text, enumerate(values))
+        if isinstance(values, Iterator):
+            return self.pipe(read)
+        n, results = len(values) if isinstance(values, Sized) else None, []
+        with Progress(progress=progress) as bar:
+            for text, (predictions,) in predict_texts([self], read):
+                results.append(self.annotate(text, predictions))
+                bar.add(sum(map(len, text.sentences)), n and len(results) / n)
+        return results
 
     def pipe(self, texts: Iterable[Text]) -> Iterator[Any]:
         """Yields the result of each text in turn, which it reads as results are taken."""
@@ -195,14 +218,9 @@ class RolePipeline(Pipeline):
         """For each predicate of each sentence, itself and its roles."""
         predicates = enumerate(self.predicates.tag(batch))
         examples = [(i, one) for i, spans in predicates for one in spans]
-        answers = []
-        # A sentence is read once for each of its predicates.
-        for some in chunks(examples, self.batch_size, lambda e: batch.lengths[e[0]]):
-            sentences = [batch.sentences[i] for i, _ in some]
-            layers = [batch.layers[i] for i, _ in some]
-            positions = [predicate.first for _, predicate in some]
-            answers += self.model.tag(Batch(sentences, layers, positions))
+        positions = [(i, predicate.first) for i, predicate in examples]
         frames = [[] for _ in batch.sentences]
+        answers = self.model.tag_predicates(batch, positions)
         for (i, predicate), spans in zip(examples, answers):
             roles = [role for role in spans if role.label != PREDICATE]
             frames[i].append((predicate, roles))
@@ -245,17 +263,32 @@ class LabelPipeline(Pipeline):
         return [r for r in results if r["score"] >= self.model.threshold]
 
 
+def _bounded_parts(sentences):
+    """Sentences in parts of `MAX_LINKED` tokens, or fewer if much of them is padding."""
+    part, n_tokens, longest = [], 0, 0
+    for sentence in sentences:
+        longest = max(longest, len(sentence))
+        if part and (n_tokens >= MAX_LINKED or (len(part) + 1) * longest > MAX_PADDED):
+            yield part
+            part, n_tokens, longest = [], 0, len(sentence)
+        part.append(sentence)
+        n_tokens += len(sentence)
+    if part:
+        yield part
+
+
 class CoreferencePipeline(Pipeline):
     """The entities of a text: a list of clusters, each a list of mentions."""
 
     batch_size = 1  # so that each part of a text is one
 
     def split(self, text):
-        parts = list(chunks(text.sentences, MAX_LINKED, len))
-        if len(parts) > 1:
+        sentences = [piece for s in text.sentences for piece in pieces(s, MAX_SENTENCE)]
+        parts = list(_bounded_parts(sentences))
+        if len(parts) > 1 or len(sentences) > len(text.sentences):
             warnings.warn(
-                f"{self.name} links mentions within parts of about "
-                f"{MAX_LINKED:,} tokens.",
+                f"{self.name} links mentions within parts of about {MAX_LINKED:,} "
+                f"tokens, and reads sentences in pieces of {MAX_SENTENCE}.",
                 stacklevel=2,
             )
         return parts
@@ -283,82 +316,167 @@ class CoreferencePipeline(Pipeline):
 class PairPipeline(NamedPipeline):
     """Answers for pairs of texts; `pipeline` makes one.
 
-    The arguments of a call are the two fields of the model by name, each a `str` or a list
-    of `str` of the same length, or one `str` for all of a list: `question` and `context`,
-    or `premise` and `hypothesis`. Returns a dict, or a list of dicts.
+    A call takes the two fields of the model, `question` and `context`, or `premise` and
+    `hypothesis`: by name or in this order, each a `str` or a list of `str` of the same
+    length, or one `str` for all of a list; or as a dict, or a list of dicts. Returns a dict,
+    or a list of dicts; `progress` is that of `Pipeline`.
     """
 
-    def __call__(self, **texts: str | Sequence[str]) -> Any:
-        fields = self.model.text_fields
-        columns = [plain(texts.get(field)) for field in fields]
-        lists = [column for column in columns if isinstance(column, (list, tuple))]
+    fields = "premise", "hypothesis"
+    batch_size = 2**12  # tokens
+
+    def __call__(
+        self,
+        *texts: Any,
+        progress: bool | None = None,
+        **named: str | Sequence[str],
+    ) -> Any:
+        columns = self._columns(texts, named)
+        lists = [column for column in columns if not isinstance(column, str)]
         n = len(lists[0]) if lists else 1
         columns = [[c] * n if isinstance(c, str) else c for c in columns]
-        if (
-            set(texts) != {*fields}
-            or not all(isinstance(c, (list, tuple)) and len(c) == n for c in columns)
-            or not all(isinstance(text, str) for column in columns for text in column)
-        ):
-            raise TypeError(
-                f"{self.name} needs `{'` and `'.join(fields)}`, each a str, or "
-                f"lists of str of the same length. Received: {shortened(texts)}"
-            )
-        results = []
+        if not all(len(column) == n for column in columns):
+            raise self._unlike(f"{' and '.join(str(len(c)) for c in columns)} texts")
+        pairs = []
         for i, pair in enumerate(zip(*columns)):
-            read = [read_text(i, text) for text in pair]
-            for text in read:
+            if not all(isinstance(text, str) for text in pair):
+                raise self._unlike(f"{shortened(pair)} in row {i}")
+            pairs.append([read_text(i, text) for text in pair])
+            for text in pairs[-1]:
                 self.check_script(text)
-            results.append(self.answer(*read))
+        results = []
+        with Progress(progress=progress) as bar:
+            for some in chunks(pairs, self.batch_size, _n_tokens):
+                results += self.answer(some)
+                bar.add(sum(map(_n_tokens, some)), len(results) / n)
         return results if lists else results[0]
 
-    def answer(self, first: Text, second: Text) -> dict[str, Any]:
-        """The result of a pair, in the order of the fields."""
-        from elmo_keras.pipelines.keras_heads import answers_to
+    def _columns(self, texts, named):
+        """The texts of each field: a `str` or a list."""
+        if len(texts) == 1 and not named:
+            rows = plain(texts[0])
+            if isinstance(rows, Mapping):
+                named = {key: rows[key] for key in self.fields if key in rows}
+            elif isinstance(rows, (list, tuple)):
+                if not all(isinstance(row, Mapping) for row in rows):
+                    raise self._unlike(shortened(rows))
+                named = {key: [row.get(key) for row in rows] for key in self.fields}
+        else:
+            named = dict(zip(self.fields, texts)) | named
+        columns = [plain(named.get(key)) for key in self.fields]
+        if {*named} != {*self.fields} or not all(
+            isinstance(column, (str, list, tuple)) for column in columns
+        ):
+            raise self._unlike(shortened(named or texts))
+        return columns
 
-        tokens = [[join(text.sentences)] for text in (first, second)]
-        (answer,) = answers_to(self.model, tokens)
-        return {
-            "label": answer["label"].decode(),
-            "score": float(answer["scores"].max()),
-        }
+    def _unlike(self, received):
+        return TypeError(
+            f"{self.name} needs `{'` and `'.join(self.fields)}`, each a str, or lists of "
+            f"str of the same length. Received: {received}"
+        )
+
+    def answer(self, pairs: Sequence[Sequence[Text]]) -> list[dict[str, Any]]:
+        """The result of each pair, whose texts are in the order of the fields."""
+        return self.model.labels_of(
+            [[join(t.sentences) for t in pair] for pair in pairs]
+        )
+
+
+def _n_tokens(pair):
+    return sum(len(tokens) for text in pair for tokens in text.sentences) or 1
 
 
 class AnswerPipeline(PairPipeline):
     """The piece of `context` that answers `question`, or `""` with places of 0 for none."""
 
-    def answer(self, first: Text, second: Text) -> dict[str, Any]:
-        return self.best(first, second)[0]
+    fields = "question", "context"
 
-    def best(self, context: Text, question: Text, n: int = 1) -> list[dict[str, Any]]:
-        """The `n` best answers, of different pieces of the context, the best first.
+    def answer(self, pairs):
+        return [answers[0] for answers in self.best(pairs)]
 
-        Their scores are probabilities among the answers of all pieces.
+    def best(
+        self, pairs: Sequence[Sequence[Text]], n: int = 1
+    ) -> list[list[dict[str, Any]]]:
+        """The `n` best answers to each question, of different pieces of the context.
+
+        The best comes first. Scores are probabilities among the answers of all pieces.
         """
-        from elmo_keras.pipelines.keras_heads import answers_to
-        from elmo_keras.tasks.answer_text import OffsetTokens
+        parts = (
+            (i, question, part)
+            for i, (question, context) in enumerate(pairs)
+            if question.sentences
+            for part in _context_parts(context)
+        )
+        found: list[list] = [[] for _ in pairs]
+        for some in chunks(parts, self.batch_size, lambda part: len(part[2].tokens)):
+            contexts = self._batch([part.tokens for _, _, part in some])
+            questions = self._batch(
+                [join(question.sentences) for _, question, _ in some]
+            )
+            for (i, _, part), scores in zip(
+                some, self.model.scores(contexts, questions)
+            ):
+                found[i].append((part, *best_span(scores, self.model.longest_answer)))
+        return [
+            self._results(context, spans)[:n] or [context.at(0, 0, score=0.0)]
+            for (_, context), spans in zip(pairs, found)
+        ]
 
-        question_tokens = join(question.sentences)
-        sentences = zip(context.sentences, context.spans)
-        pieces = list(chunks(sentences, MAX_CONTEXT, lambda pair: len(pair[0])))
+    def _batch(self, texts):
+        if self.embedder is None:
+            return Batch(texts)
+        different = {tuple(tokens): tokens for tokens in texts}
+        layers = dict(zip(different, self.embedder.stream(different.values())))
+        return Batch(texts, [layers[tuple(tokens)] for tokens in texts])
+
+    def _results(self, context, spans):
+        """The answers of the parts that have one, the best first."""
+        total = np.logaddexp.reduce([log_total for *_, log_total in spans])
         results = []
-        if question_tokens and pieces:
-            words = [
-                OffsetTokens(join(tokens), *zip(*join(spans)))
-                for tokens, spans in (zip(*piece) for piece in pieces)
-            ]
-            texts = [[piece.tokens for piece in words], [question_tokens] * len(words)]
-            answers = answers_to(self.model, texts, self.model.log_scores)
-            total = np.logaddexp.reduce([answer["log_total"] for answer in answers])
-            for piece, answer in zip(words, answers):
-                first, last = answer["span"].tolist()
-                if first < 0:
-                    continue
-                source, begin = str(context.source), piece.begins[first]
-                end = begin + len(piece.answer(source, first, last, self.model.endings))
-                score = float(np.exp(answer["log_span"] - total))
-                results.append(context.at(begin, end, score=score))
-        results.sort(key=lambda result: -result["score"])
-        return results[:n] or [context.at(0, 0, score=0.0)]
+        for part, span, log_span, _ in spans:
+            if span is not None:
+                begin = part.begins[span[0]]
+                text = part.answer(str(context.source), *span, self.model.endings)
+                score = float(np.exp(log_span - total))
+                results.append(context.at(begin, begin + len(text), score=score))
+        return sorted(results, key=lambda result: -result["score"])
+
+
+def _context_parts(context):
+    """The tokens of a context in parts of whole sentences where they aren't too long."""
+    rows = zip(join(context.sentences), join(context.spans))
+    ends = np.cumsum([len(sentence) for sentence in context.sentences])
+    for part in chunks(
+        (
+            piece
+            for sentence in (
+                [*itertools.islice(rows, n)] for n in np.diff(ends, prepend=0)
+            )
+            for piece in pieces(sentence, MAX_CONTEXT)
+        ),
+        MAX_CONTEXT,
+        len,
+    ):
+        tokens, spans = zip(*join(part))
+        yield OffsetTokens(list(tokens), *zip(*spans))
+
+
+def best_span(
+    scores: Scores, longest: int
+) -> tuple[tuple[int, int] | None, float, float]:
+    """The best span of at most `longest` tokens, or None if no answer is more likely.
+
+    Its score, and the logarithm of the sum over all spans and no answer, come after it.
+    """
+    starts, ends, none = scores
+    padded = np.pad(ends, (0, longest - 1), constant_values=-np.inf)
+    sums = starts[:, None] + sliding_window_view(padded, longest)
+    first, distance = np.unravel_index(sums.argmax(), sums.shape)
+    best = sums[first, distance]
+    total = np.logaddexp.reduce(starts) + np.logaddexp.reduce(ends)
+    span = (int(first), int(first + distance)) if best >= none else None
+    return span, float(best), float(np.logaddexp(total, none))
 
 
 def pipeline(model: str | Path) -> Pipeline | PairPipeline:
@@ -388,42 +506,74 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     {'text': 'It', 'label': 'PRON', 'score': 0.99, 'start': 0, 'end': 2}
     """
     name = str(model)
-    if Path(name).suffix == ".keras":
+    if Path(name).suffix == KERAS:
         return _keras_pipeline(name, load_task_model(Path(name)))
     folder = find_head(model)
     head = read_head(folder)
     options: dict[str, Any] = {"language": head.language}
-    if head.class_name not in LIGHT:
-        return _keras_pipeline(name, keras_model(head), **options)
-    options["embedder"] = _embedder(head.language_model)
-    if head.class_name == "TextClassifier":
+    with whole_head(folder):
+        if not is_light(head.model):
+            return _keras_pipeline(name, keras_model(head), **options)
+        made = _light_pipeline(name, head, folder, **options)
+    made.embedder = _embedder(head)
+    return made
+
+
+def _light_pipeline(name, head, folder, **options):
+    if head.model["class_name"] == "TextClassifier":
         return LabelPipeline(name, LightClassifier(head), **options)
+    if head.model["class_name"] == "QuestionAnswering":
+        return AnswerPipeline(name, LightAnswerer(head), **options)
+    tagger = LightTagger(head)
     if not head.config["predicate_dim"]:
-        return TagPipeline(name, LightTagger(head), **options)
+        return TagPipeline(name, tagger, **options)
     predicates = read_head(folder / PREDICATES)
     if predicates.language_model != head.language_model:
-        raise ValueError(f"The heads in {folder} have different language models.")
-    return RolePipeline(name, LightTagger(head), LightTagger(predicates), **options)
+        raise ValueError("Its two heads have different language models.")
+    return RolePipeline(name, tagger, LightTagger(predicates), **options)
 
 
 def _keras_pipeline(name, model, **options):
-    from elmo_keras.pipelines.keras_heads import KerasClassifier, KerasTagger
+    from elmo_keras.pipelines import keras_heads
 
     class_name = type(model).__name__
-    if class_name == "Tagger":
-        if model.predicate_dim:
-            raise ValueError(
-                f"{name} labels the roles of given predicates. Make a head of it, with "
-                f"one that finds predicates in its folder {PREDICATES}: see `save_head`."
-            )
-        return TagPipeline(name, KerasTagger(model), **options)
-    if class_name == "TextClassifier":
-        return LabelPipeline(name, KerasClassifier(model), **options)
+    if class_name == "Tagger" and model.predicate_dim:
+        raise ValueError(
+            f"{name} labels the roles of given predicates. Make a head of it without "
+            f"characters, with one that finds predicates in its folder {PREDICATES}: see "
+            "`save_head`."
+        )
     classes = {
-        "CoreferenceModel": CoreferencePipeline,
-        "QuestionAnswering": AnswerPipeline,
+        "Tagger": (TagPipeline, keras_heads.KerasTagger),
+        "TextClassifier": (LabelPipeline, keras_heads.KerasClassifier),
+        "CoreferenceModel": (CoreferencePipeline, lambda model: model),
+        "QuestionAnswering": (AnswerPipeline, keras_heads.KerasAnswerer),
     }
-    return classes.get(class_name, PairPipeline)(name, model, **options)
+    of_pairs = PairPipeline, keras_heads.KerasLabeller
+    made, head = classes.get(class_name, of_pairs)
+    return made(name, head(model), **options)
+
+
+def type_of(model: str | Path) -> str:
+    """What `pipeline(model)` finds, by its configuration: `Pipeline.type`, or "pairs"."""
+    config = _config_of(model)
+    with whole_head(model):
+        name, arguments = config["class_name"], config["config"]
+        if name == "Tagger" and arguments["predicate_dim"]:
+            return "roles"
+        if name == "Tagger":
+            return "entities" if marks_spans(arguments["tags"]) else "words"
+    return "texts" if name in ("TextClassifier", "CoreferenceModel") else "pairs"
+
+
+def needs_tensorflow(model: str | Path) -> bool:
+    """Whether the answers of `pipeline(model)` are computed by TensorFlow."""
+    return Path(model).suffix == KERAS or not is_light(_config_of(model))
+
+
+def _config_of(model):
+    path = Path(model)
+    return read_config(path if path.suffix == KERAS else find_head(model))
 
 
 def find_head(model: str | Path) -> Path:
@@ -447,12 +597,11 @@ def is_head(model: str | Path) -> bool:
     return str(model) in names() or (Path(model) / HEAD).is_file()
 
 
-def needs_tensorflow(model: str | Path) -> bool:
-    """Whether the answers of `pipeline(model)` are computed by TensorFlow."""
-    return (
-        Path(model).suffix == ".keras"
-        or read_head(find_head(model)).class_name not in LIGHT
-    )
+def absolute_head(model: str | Path) -> str:
+    """What names a head, independent of the current directory."""
+    path = Path(model)
+    is_path = path.suffix == KERAS or (path / HEAD).is_file()
+    return os.path.realpath(path) if is_path else str(model)
 
 
 def names() -> list[str]:
@@ -460,6 +609,18 @@ def names() -> list[str]:
     return sorted(file.parent.name for file in BOX.glob(f"*/{HEAD}"))
 
 
+def _embedder(head: HeadFile) -> Embedder:
+    embedder = _shared_embedder(head.language_model)
+    ours, theirs = head.vectors["elmo"]["config"]["config"], embedder.engine.config
+    for name in ("n_layers", "projection_dim"):
+        if ours[name] != getattr(theirs, name):
+            raise ValueError(
+                f"The head should have the {name} of {head.language_model}, "
+                f"{getattr(theirs, name)}. Found: {ours[name]}"
+            )
+    return embedder
+
+
 @functools.lru_cache(maxsize=4)
-def _embedder(language_model):
+def _shared_embedder(language_model):
     return Embedder(language_model, layers="all", arithmetic="int8")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 _BUCKETS, _MOST_LEFT_OUT, _LONGEST_ENDING = 2**14, 6, 5
+SHAPE = _BUCKETS, _MOST_LEFT_OUT + 1  # of the kernel
 _RATE, _DECAY = 0.2, 1e-4
 
 
@@ -39,7 +40,7 @@ class SpanEnds:
         cls, examples: Sequence[tuple[str, str, int]], epochs: int = 4
     ) -> "SpanEnds":
         """Of last tokens, labels, and how many characters are left out, by Adagrad."""
-        kernel = np.zeros((_BUCKETS, _MOST_LEFT_OUT + 1), np.float32)
+        kernel = np.zeros(SHAPE, np.float32)
         squares = np.full_like(kernel, 1e-8)
         rows = [[*_features(token, label)] for token, label, _ in examples]
         rng = np.random.default_rng(0)

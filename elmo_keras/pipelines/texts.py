@@ -1,6 +1,6 @@
 """Texts in sentences and tokens, with their places in the text as it came."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -71,6 +71,11 @@ def script_is(text: Text, language: str | None) -> bool:
     """Whether at least half of a text's first letters are of its language's script."""
     sample = "".join(map(str, text.source[:500]))[:2000]
     return language not in SCRIPTS or is_in_script(sample, language)
+
+
+def pieces(sentence: Sequence, most: int) -> Iterator[Sequence]:
+    """A sentence in pieces of at most so many tokens."""
+    return (sentence[i : i + most] for i in range(0, len(sentence), most))
 
 
 def join(parts: Sequence[Sequence]) -> list:

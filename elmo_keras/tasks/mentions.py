@@ -41,37 +41,27 @@ class SpanVectors(keras.layers.Layer):
         self.widths.build((None,))
 
     def call(self, x, h, mask):
-        indices = self._indices(mask)
-        sentence, first, width = tf.unstack(indices, axis=1)
-        last = first + width
-        heads = tf.gather_nd(self._heads(x, h, mask), indices)
-        at_first, at_last = (
-            tf.gather_nd(h, tf.stack([sentence, t], axis=1)) for t in (first, last)
-        )
+        x, h = tf.boolean_mask(x, mask), tf.boolean_mask(h, mask)  # (tokens, …)
+        sentence = tf.where(mask)[:, 0]
+        n_tokens = tf.size(sentence)
+        last = tf.range(n_tokens)[:, None] + tf.range(self.longest)
+        tokens = tf.minimum(last, n_tokens - 1)  # (tokens, longest)
+        inside = tf.gather(sentence, tokens) == sentence[:, None]
+        inside &= last < n_tokens
+        indices = tf.cast(tf.where(inside), tf.int32)  # first token and width − 1
+        first, width = tf.unstack(indices, axis=1)
+        heads = tf.gather_nd(self._heads(x, h, tokens, inside), indices)
+        at_first, at_last = tf.gather(h, first), tf.gather(h, first + width)
         vectors = [at_first, at_last, heads, self.widths(width)]
-        # Number of tokens before each sentence.
-        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-        offset = tf.gather(tf.cumsum(lengths, exclusive=True), sentence)
-        return Spans(tf.concat(vectors, axis=1), offset + first, offset + last)
+        return Spans(tf.concat(vectors, axis=1), first, first + width)
 
-    def _indices(self, mask):
-        """Sentence, first token in it, and width − 1 of each span: (spans, 3)."""
-        padded = tf.pad(mask, [[0, 0], [0, self.longest - 1]])
-        time = tf.shape(mask)[1]
-        ends = [padded[:, i : i + time] for i in range(self.longest)]
-        return tf.cast(tf.where(tf.stack(ends, axis=2)), tf.int32)
-
-    def _heads(self, x, h, mask):
-        """The weighted sums over spans: (sentences, time, longest, input_dim)."""
-        sentences, time = tf.unstack(tf.shape(mask))
-        first = tf.range(time)[:, None, None]
-        last = first + tf.range(self.longest)[None, :, None]
-        token = tf.range(time)[None, None, :]
-        inside = tf.reshape((first <= token) & (token <= last), [-1, time])
-        scores = tf.transpose(self.head_scores(h), [0, 2, 1])  # (sentences, 1, time)
-        weights = masked_softmax(scores, inside[None] & mask[:, None, :])
-        shape = [sentences, time, self.longest, x.shape[-1]]
-        return tf.reshape(tf.matmul(weights, x), shape)
+    def _heads(self, x, h, tokens, inside):
+        """The weighted sums over spans, by first token: (tokens, longest, input_dim)."""
+        width = tf.range(self.longest)
+        until = width[:, None] >= width  # of each width its tokens
+        scores = tf.gather(self.head_scores(h)[:, 0], tokens)
+        weights = masked_softmax(scores[:, None], until & inside[:, None])
+        return tf.matmul(weights, tf.gather(x, tokens))
 
 
 # Distances from one of these up to the next share a vector.

@@ -1,6 +1,7 @@
 """The component of spaCy's pipelines."""
 
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.support.heads import make_head
 spacy = pytest.importorskip("spacy", reason="needs spaCy")
 
 from spacy.tokens import Doc  # noqa: E402
+from spacy.training import Example  # noqa: E402
 
 from elmo_keras.adapters import spacy as adapter  # noqa: E402
 
@@ -78,6 +80,52 @@ def test_vectors_stay_equal_in_bytes_and_pickles(model_directory):
 def test_several_vectors_of_a_token_are_refused(nlp):
     with pytest.raises(ValueError, match="A token has one vector"):
         adapter.ElmoPipe(nlp, "elmo", layers="all")
+
+
+def test_models_at_a_path_travel_with_the_pipeline(
+    model_directory, tmp_path, monkeypatch
+):
+    first, second = tmp_path / "first", tmp_path / "second"
+    second.mkdir()
+    shutil.copytree(model_directory, first / "lm")
+    monkeypatch.chdir(first)
+    make_head("pos", "lm", first / "heads")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("elmo", config={"model": "lm", "layers": "top"})
+    nlp.add_pipe("elmo_pos", config={"model": "heads/pos"})
+    nlp.add_pipe("elmo_ner")
+    expected = nlp(TEXT)
+    for _ in range(2):  # also over an earlier one
+        nlp.to_disk(second / "saved")
+    monkeypatch.chdir(second)
+    shutil.rmtree(first)
+    loaded = spacy.load("saved")
+    loaded.to_disk("again")
+    for doc in loaded(TEXT), spacy.load("again")(TEXT):
+        np.testing.assert_allclose(doc.tensor, expected.tensor, atol=1e-6)
+        assert [t.pos_ for t in doc] == [t.pos_ for t in expected]
+        assert [str(e) for e in doc.ents] == [str(e) for e in expected.ents]
+    missing = spacy.blank("en")
+    missing.add_pipe("elmo_pos", config={"model": "nowhere"})
+    with pytest.raises(FileNotFoundError, match="There is no pipeline nowhere"):
+        missing(TEXT)
+
+
+def test_components_score_and_name_their_labels_as_spacys_do():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("elmo_ner")
+    nlp.add_pipe("elmo_pos")
+    doc = nlp("Angela Merkel met Barack Obama in Berlin.")
+    assert [e.text for e in doc.ents] == ["Angela Merkel", "Barack Obama", "Berlin"]
+    wrong = doc.copy()
+    wrong.set_ents(wrong.ents[:2])
+    wrong[0].pos_ = "X"
+    scores = nlp.evaluate([Example(nlp.make_doc(doc.text), x) for x in (doc, wrong)])
+    assert scores["ents_p"] == 5 / 6 and scores["ents_r"] == 1
+    assert scores["ents_per_type"]["LOC"]["p"] == 0.5
+    assert scores["pos_acc"] == 15 / 16
+    assert nlp.pipe_labels["elmo_ner"] == ["LOC", "ORG", "PER"]
+    assert nlp.get_pipe("elmo_pos").labels[:2] == ("ADJ", "ADP")
 
 
 def test_entities_and_parts_of_speech_are_those_of_pipelines(model_directory, tmp_path):

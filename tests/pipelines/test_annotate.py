@@ -1,8 +1,10 @@
 """The commands `annotate` and `ask`."""
 
 import gzip
+import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import threading
@@ -12,6 +14,7 @@ import pytest
 from elmo_keras import pipeline
 from elmo_keras.pipelines import annotate as module
 from elmo_keras.pipelines import formats
+from elmo_keras.pipelines.texts import read_text
 from tests.support.commands import command
 
 annotate, ask = command("annotate"), command("ask")
@@ -40,7 +43,62 @@ def test_conllu_has_the_words_of_the_text(head, tmp_path):
     text.write_text("cafe\u0301 gone\u200b.\n", encoding="utf-8")
     assert annotate([text, output, "--with", head("pos")]) == 0
     words = [(row[1], row[9]) for row in rows(output)]
-    assert words == [("cafe\u0301", "_"), ("gone", "SpaceAfter=No"), (".", "_")]
+    spaces = "SpacesAfter=\u200b"
+    assert words == [("cafe\u0301", "_"), ("gone", spaces), (".", "_")]
+
+
+def between(row):
+    """What stands before and after a word, by its row."""
+    misc = dict(field.split("=", 1) for field in row[9].split("|") if "=" in field)
+    unescaped = {
+        r"\s": " ",
+        r"\t": "\t",
+        r"\n": "\n",
+        r"\r": "\r",
+        r"\p": "|",
+        r"\\": "\\",
+    }
+
+    def read(key, default=""):
+        return re.sub(r"\\.", lambda m: unescaped[m[0]], misc.get(key, default))
+
+    return read("SpacesBefore"), read("SpacesAfter", r"\s" * ("SpaceAfter" not in misc))
+
+
+RAW = "  Two  spaces,\ta tab.\u200bAnd\u00a0more!No space (a|b \\ c).\u2003 "
+
+
+def test_conllu_gives_raw_text_back(head, tmp_path):
+    raw = [RAW, "one", " . ", "a\u200b b", "x" * 5, "🙂 🙂\u200d🙂 e\u0301"]
+    assert_text_is_given_back(raw, head("pos"), tmp_path)
+
+
+@pytest.mark.slow  # ten thousand lines
+def test_conllu_gives_lines_of_reviews_back(data, tmp_path):
+    reviews = (line.split("\t")[1] for line in data("ko_nsmc/ratings_train.txt").open())
+    assert_text_is_given_back([*itertools.islice(reviews, 10_000)], "ko-pos", tmp_path)
+
+
+def assert_text_is_given_back(raw, head, folder):
+    text, output = folder / "text.txt", folder / "o.conllu"
+    text.write_text("".join(f"{line}\n" for line in raw), encoding="utf-8", newline="")
+    assert annotate([text, output, "--with", head]) == 0
+    texts = []
+    for block in output.read_text("utf-8").removesuffix("\n\n").split("\n\n"):
+        comment, *lines = block.split("\n")
+        words = [(between(r), r[1]) for r in (line.split("\t") for line in lines)]
+        sentence = "".join(f"{before}{word}{after}" for (before, after), word in words)
+        (before, _), *_, (_, after) = (pair for pair, _ in (words[0], *words))
+        inner = sentence[len(before) : len(sentence) - len(after)]
+        assert comment == f"# text = {inner}"
+        texts.append(sentence)
+    expected = []
+    for line in raw:
+        spans = read_text(0, line).spans
+        if spans:  # nothing after the last word of a line reads as a space
+            ends_in_word = spans[-1][-1][1] == len(line)
+            expected.append(f"{line} " if ends_in_word else line)
+    assert "".join(texts) == "".join(expected)
 
 
 def test_conllu_has_tags_entities_and_roles(text, head, tmp_path):
@@ -49,7 +107,7 @@ def test_conllu_has_tags_entities_and_roles(text, head, tmp_path):
     words, (tags, spans, frames) = rows(output), map(results, heads)
     assert [(r[1], r[3]) for r in words] == [(t["text"], t["label"]) for t in tags]
     notes = [dict(n.split("=") for n in r[9].split("|") if "=" in n) for r in words]
-    begins = [n["NER"][2:] for n in notes if n["NER"][0] == "B"]
+    begins = [n["name"][2:] for n in notes if n["name"][0] == "B"]
     assert begins == [span["label"] for span in spans]
     assert "SpaceAfter=No" in words[3][9] and "SpaceAfter=No" not in words[0][9]
     n_frames = sum(n.get("ROLES", "").split(",").count("B-V") for n in notes)
@@ -73,10 +131,19 @@ def test_json_lines_have_the_results_of_each_line_and_heads_of_one_type(
 def test_html_escapes_and_marks_spans(text, head, tmp_path):
     output, heads = tmp_path / "o.html", [head(kind) for kind in ("ner", "pos", "srl")]
     assert annotate([text, output, "--with", *heads]) == 0
-    page = output.read_text()
-    spans = results(head("ner"))
+    head_of_page, *paragraphs = output.read_text().split("<p>")
+    page, spans = "".join(paragraphs), results(head("ner"))
     assert page.count("<mark") == page.count("</mark>") == len(spans) > 0
-    assert "&lt;</span>" in page and "<b>sleeps" not in page
+    assert "&lt;" in page and "<b>sleeps" not in page
+    tags = results(head("pos"))
+    assert page.count("<rt>") == len(tags) and f"<rt>{tags[0]['label']}</rt>" in page
+    assert page.count("<small>") == len(results(head("srl"))) > 0
+    assert "<h1>o</h1>" in head_of_page and 'name="viewport"' in head_of_page
+    for label in {span["label"] for span in spans}:
+        name = re.search(rf'<mark class="(t\d)"><b>{label}</b></mark>', head_of_page)[1]
+        assert f'<mark class="{name}">' in page
+    colors = re.findall(r"^\.t\d+ { background: (.*) }$", head_of_page, re.M)
+    assert len(colors) == len({*colors}) == 2
 
 
 def test_what_is_typed_is_answered_line_by_line(head, monkeypatch):
@@ -161,6 +228,7 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
     [
         ("o.txt", ["pos"], "should end in .conllu, .jsonl, .html"),
         ("o.conllu", ["sentiment"], "Give an OUT that ends in .jsonl"),
+        ("o.conllu", ["coref"], "Give an OUT that ends in .jsonl"),
         ("o.conllu", ["ner", "plain"], "give an OUT that ends in .jsonl"),
         ("o.jsonl", ["qa"], "`elmo-keras ask` asks questions"),
         ("o.jsonl", ["pos", "pos"], "should name different pipelines"),

@@ -3,7 +3,8 @@
 import pytest
 
 from elmo_keras import pipeline
-from elmo_keras.hub.catalogue import BOX, CARD
+from elmo_keras.hub.catalogue import BOX, CARD, heads
+from elmo_keras.pipelines.annotate import annotate
 from elmo_keras.pipelines.pipeline import names
 from elmo_keras.tasks import read_conllu
 
@@ -23,12 +24,14 @@ ANSWERS = {  # name → text → what is found
 
 
 def test_heads_are_small_and_their_cards_say_what_they_learned_from():
-    assert names() == NAMES
+    assert names() == sorted(head.name for head in heads()) == NAMES
+    licences = {head.name: head.licence for head in heads()}
+    assert all(name in annotate.__doc__ for name in NAMES if name != "en-qa")
     total = 0
     for name in NAMES:
         size = sum(file.stat().st_size for file in (BOX / name).rglob("head.*"))
         card = (BOX / name / CARD).read_text(encoding="utf-8")
-        assert "**Text.**" in card and "**Licence.**" in card
+        assert "**Text.**" in card and f"**Licence.** {licences[name]}" in card
         assert f"<!-- scores: {name} -->" in card
         assert name in ("en-coref", "en-qa") or "F1 by label" in card
         assert size < 2e6

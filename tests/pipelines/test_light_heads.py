@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from elmo_keras import Embedder
+from elmo_keras.pipelines import light_heads
 from elmo_keras.pipelines.arithmetic import Quantized
 from elmo_keras.pipelines.head_files import keras_model, read_head, save_head
-from elmo_keras.pipelines.keras_heads import KerasClassifier, KerasTagger
+from elmo_keras.pipelines.keras_heads import (
+    KerasAnswerer,
+    KerasClassifier,
+    KerasTagger,
+)
+from elmo_keras.pipelines.light_answerer import LightAnswerer
 from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.heads import make_head, task_model
@@ -61,16 +67,57 @@ def test_roles_are_those_of_the_given_predicate(head, model_directory, layers):
     read = read_head(head("srl"))
     light, model = LightTagger(read), keras_model(read)
     tokens = padded_tokens(SENTENCES)
-    scores = []
-    for predicates in [1, 0, 0, 2], [5, 0, 0, 3]:
-        sentences = [s or ["Ann"] for s in SENTENCES]
-        arrays = [x if x.size else layers[1] for x in layers]
-        scores.append(light.scores(Batch(sentences, arrays, predicates)))
-        marks = np.eye(tokens.shape[1], dtype="int32")[predicates]
-        inputs = {"tokens": padded_tokens(sentences), "predicate": marks}
-        mask = np.arange(tokens.shape[1]) < np.array([[*map(len, sentences)]]).T
-        np.testing.assert_allclose(scores[-1], model(inputs).numpy()[mask], atol=ATOL)
-    assert np.abs(scores[0] - scores[1]).max() > ATOL
+    rows, positions = [0, 0, 1, 3, 3], [1, 5, 0, 2, 3]
+    sentences = [SENTENCES[i] for i in rows]
+    marks = np.eye(tokens.shape[1], dtype="int32")[positions]
+    expected = model({"tokens": padded_tokens(sentences), "predicate": marks}).numpy()
+    scores, label = [], light.label
+    light.label = lambda x, lengths: scores.append(x) or label(x, lengths)
+    batch = Batch(SENTENCES, layers)
+    spans = [*light.tag_predicates(batch, zip(rows, positions))]
+    mask = np.arange(tokens.shape[1]) < np.array([[*map(len, sentences)]]).T
+    np.testing.assert_allclose(scores[0][: mask.sum()], expected[mask], atol=ATOL)
+    assert np.abs(expected[0] - expected[1]).max() > ATOL and len(spans) == 5
+
+
+def test_roles_of_a_long_sentence_are_those_of_a_window_around_the_predicate(
+    head, model_directory, monkeypatch
+):
+    light, words = LightTagger(read_head(head("srl"))), "The bank of Ann .".split() * 9
+    [layers] = Embedder(model_directory, layers="all").encode([words])
+    whole = Batch([words], [layers])
+    expected = [*light.tag_predicates(whole, [(0, 2), (0, 20), (0, 44)])]
+    monkeypatch.setattr(light_heads, "WINDOW", 10)
+    for position, begin in ((2, 0), (20, 15), (44, 35)):
+        part = Batch([words[begin : begin + 10]], [layers[:, begin : begin + 10]])
+        [spans] = light.tag_predicates(part, [(0, position - begin)])
+        [found] = light.tag_predicates(whole, [(0, position)])
+        assert found == [
+            s._replace(first=s.first + begin, end=s.end + begin) for s in spans
+        ]
+    assert [*light.tag_predicates(whole, [(0, 2), (0, 20), (0, 44)])] != expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "elmo_at"), [("qa", "input"), ("doubting", "both"), ("doubting", "output")]
+)
+def test_an_answerer_gives_the_scores_of_its_task_model(
+    kind, elmo_at, model_directory, layers, tmp_path
+):
+    head = read_head(make_head(kind, model_directory, tmp_path, elmo_at=elmo_at))
+    for name in ("attention", "self_attention"):
+        head.arrays[f"{name}/w"] *= 10  # so that tokens differ in their weights
+    texts, order = [s for s in SENTENCES if s], [0, 1, 3]
+    contexts = Batch(texts, [layers[i] for i in order])
+    questions = Batch(texts[::-1], [layers[i] for i in order[::-1]])
+    light, exact = LightAnswerer(head), KerasAnswerer(keras_model(head))
+    pairs = zip(light.scores(contexts, questions), exact.scores(contexts, questions))
+    for actual, expected in pairs:
+        for a, b in zip(actual, expected, strict=True):
+            np.testing.assert_allclose(a, b, atol=ATOL)
+    alone = light.scores(Batch(texts[1:2], [layers[1]]), Batch(texts[1:2], [layers[1]]))
+    together = light.scores(contexts, questions)[1]
+    assert [x.tolist() for x in alone[0][:2]] == [x.tolist() for x in together[:2]]
 
 
 @pytest.mark.parametrize(

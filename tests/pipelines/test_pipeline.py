@@ -1,13 +1,14 @@
 """Pipelines: text in, answers with their places out."""
 
 import gc
-import io
 import itertools
+import json
 import pickle
 import re
 import shutil
 import subprocess
 import sys
+import tracemalloc
 import unicodedata
 import warnings
 
@@ -147,15 +148,28 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     (answer,) = find(question=["Who sleeps?"], context=context)
     assert [*answer] == ["text", "score", "start", "end"]
     assert context[answer["start"] : answer["end"]] == answer["text"] != ""
-    best = find.best(read_text(0, context), read_text(0, "Who sleeps?"), 3)
+    pair = read_text(0, "Who sleeps?"), read_text(0, context)
+    (best,) = find.best([pair], 3)
     scores = [one["score"] for one in best]
     assert best[0] == answer and scores == sorted(scores, reverse=True)
     assert len({one["start"] for one in best}) == 3 and sum(scores) < 1
     none = {"text": "", "score": 0.0, "start": 0, "end": 0}
     assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
     assert find(question="Who?", context="") == none
-    with pytest.raises(TypeError, match="needs `context` and `question`"):
-        find(question="Who?")
+    asked = {"question": "Who sleeps?", "context": context}
+    assert find(asked) == find("Who sleeps?", context) == find(**asked) == answer
+    row = asked | {"id": 7}
+    assert find([row, row]) == find(["Who sleeps?"] * 2, context) == [answer] * 2
+    assert find([]) == []
+    for texts, reason in (
+        ([{"question": "Who?"}], "needs `question` and `context`"),
+        (["Who?"], "needs `question` and `context`"),
+        ([[asked, "a"]], "needs `question` and `context`"),
+        ([["Who?", "Why?"], ["Ann"]], "2 and 1 texts"),
+        ([["Who?", None], "Ann"], "in row 1"),
+    ):
+        with pytest.raises(TypeError, match=reason):
+            find(*texts)
 
 
 @pytest.mark.slow
@@ -206,32 +220,110 @@ def test_heads_that_are_missing_or_of_another_model_are_refused(
         pipeline(head("pos"))
 
 
-def renamed(content):
-    file = io.BytesIO()
-    arrays = np.load(io.BytesIO(content))
-    np.savez(file, **{name.replace("crf", "old"): arrays[name] for name in arrays})
-    return file.getvalue()
+def rewritten(folder, change):
+    """A head whose arrays were changed."""
+    arrays = dict(np.load(folder / "head.npz"))
+    change(arrays)
+    np.savez_compressed(folder / "head.npz", **arrays)
+
+
+def edited(folder, change):
+    """A head whose card was changed."""
+    card = json.loads((folder / "head.json").read_text())
+    change(card["model"]["config"])
+    (folder / "head.json").write_text(json.dumps(card))
 
 
 @pytest.mark.parametrize(
-    ("name", "damage", "message"),
+    ("name", "damage"),
     [
-        ("head.npz", lambda content: content[:-20], "a whole head"),
-        ("head.npz", lambda c: c[:500] + b"??" + c[502:], "a whole head"),
-        ("head.json", lambda _: b"{}", "a whole head"),
-        ("head.json", lambda content: content[:-20], "a whole head"),
-        ("head.npz", renamed, "lacks crf/transitions: another version saved it"),
+        ("head.npz", lambda content: content[:-20]),
+        ("head.npz", lambda c: c[:500] + b"??" + c[502:]),
+        ("head.json", lambda _: b"{}"),
+        ("head.json", lambda content: content[:-20]),
+        ("head.json", lambda _: b"[" * 10**6),
+        ("head.json", lambda _: b"[]"),
+        ("head.json", lambda _: b"\xff"),
     ],
 )
-def test_damaged_heads_are_refused(name, damage, message, head, tmp_path):
+def test_damaged_files_of_heads_are_refused(name, damage, head, tmp_path):
     folder = shutil.copytree(head("pos"), tmp_path / "head")
     (folder / name).write_bytes(damage((folder / name).read_bytes()))
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"{folder} should hold a whole head"):
         pipeline(folder)
 
 
-def test_a_pipeline_is_pickled_by_its_name(tagger):
-    assert pickle.loads(pickle.dumps(tagger))(RAW) == tagger(RAW)
+@pytest.mark.parametrize("kind", ["pos", "ner", "srl", "emotions", "doubting"])
+def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
+    with np.load(head(kind) / "head.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    changes = {
+        "nan": lambda x: np.full_like(x, np.nan),
+        "inf": lambda x: np.full_like(x, np.inf),
+        "rows": lambda x: np.concatenate([x, x]),
+        "axes": lambda x: x[None],
+        "double": lambda x: x.astype("float64"),
+        "object": lambda x: x.astype(object),
+        "missing": None,
+    }
+    for name, (change, damaged) in itertools.product(arrays, changes.items()):
+        array = arrays[name]
+        if array.dtype.kind != "f" and change in ("nan", "inf"):
+            continue
+        if (not array.ndim and change == "rows") or (name, change) == ("words", "axes"):
+            continue
+        folder = shutil.copytree(head(kind), tmp_path / "head", dirs_exist_ok=True)
+        others = {key: x for key, x in arrays.items() if key != name}
+        new = {} if damaged is None else {name: damaged(array)}
+        np.savez(folder / "head.npz", **others, **new)
+        with pytest.raises(ValueError, match="should hold a whole head") as error:
+            pipeline(folder)
+        named = name.split("|")[0] in str(error.value)
+        assert named or name == "words" or change == "object", (name, change)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "reason"),
+    [
+        ("pos", lambda config: config.pop("tags"), "lacks 'tags'"),
+        ("pos", lambda config: config.update(tags=[1, 2, 3]), "list of str"),
+        ("pos", lambda config: config.update(tags=["X", "X", "Y"]), "each once"),
+        ("pos", lambda config: config.update(units=10**9), "from 0 to 32768"),
+        ("pos", lambda config: config.update(units="3"), "str"),
+        ("sentiment", lambda config: config.pop("labels"), "lacks 'labels'"),
+        ("sentiment", lambda config: config.update(threshold=None), "`threshold`"),
+        ("qa", lambda config: config.pop("endings"), "lacks 'endings'"),
+        ("qa", lambda c: c["token_vectors"]["config"].pop("elmo"), "lacks 'elmo'"),
+        ("coref", lambda config: config.update(hidden_units=10**9), "from 0 to 32768"),
+        ("coref", lambda config: config.update(hidden_units=7), "shape"),
+    ],
+)
+def test_cards_of_heads_are_checked(kind, change, reason, head, tmp_path):
+    folder = shutil.copytree(head(kind), tmp_path / "head")
+    edited(folder, change)
+    with pytest.raises(ValueError, match=f"should hold a whole head.*{reason}"):
+        pipeline(folder)
+
+
+def test_a_head_that_unpacks_to_gigabytes_is_refused_before(head, tmp_path):
+    folder = shutil.copytree(head("pos"), tmp_path / "head")
+    rewritten(folder, lambda x: x.update(bomb=np.zeros(2**28, np.int8)))
+    assert (folder / "head.npz").stat().st_size < 2**20
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="unpacks to more than"):
+        pipeline(folder)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+def test_a_pipeline_is_pickled_by_its_name_and_read_in_another_folder(
+    tagger, head, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(head("pos").parent)
+    find = pipeline("pos")
+    monkeypatch.chdir(tmp_path)
+    assert pickle.loads(pickle.dumps(find))(RAW) == tagger(RAW)
+    assert repr(find) == "pipeline('pos')"
 
 
 def test_tagging_takes_no_tensorflow(head):
@@ -256,6 +348,11 @@ def test_a_head_is_saved_with_the_frozen_language_model_below_it(
     (tmp_path / "junk.keras").write_bytes(b"junk")
     with pytest.raises(ValueError, match="should be a complete .keras file"):
         head_files.save_head(tmp_path / "junk.keras", "en", tmp_path / "head")
+    assert not (tmp_path / "head").exists()
+    damaged = task_model("pos", model_directory)
+    damaged.scores.bias.assign([0.0, np.nan, 0.0])
+    with pytest.raises(ValueError, match="scores/bias should hold finite numbers"):
+        head_files.save_head(damaged, str(model_directory), tmp_path / "head")
     assert not (tmp_path / "head").exists()
     head_files.save_head(path, str(model_directory), tmp_path / "head")
     assert pipeline(tmp_path / "head")("The bank")[1]["text"] == "bank"

@@ -26,6 +26,7 @@ MAKERS = {
         v, labels=["a", "b", "c"], multi_label=True, units=3
     ),
     "qa": lambda vectors: QuestionAnswering(vectors, units=3),
+    "doubting": lambda v: QuestionAnswering(v, units=3, unanswerable=True),
     "coref": lambda vectors: CoreferenceModel(
         vectors, units=3, hidden_units=5, longest=3
     ),
