@@ -153,7 +153,7 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         if head.config["token_vectors"]["config"]["elmo_at"] != "input":
             raise ValueError(f"{path} should have ELMo at its input.")
         about, lstms, floats, integers = (
-            classifier(head) if head.class_name == "TextClassifier" else tagger(head)
+            classifier(head) if "labels" in head.config else tagger(head)
         )
         words = LightTokenVectors(head)
         about |= {

@@ -186,11 +186,8 @@ class LightTagger(TaggerHead):
         config = head.config
         self.tags, units = str_tokens(config["tags"]), config["units"]
         check_names(tags=self.tags)
-        self.vectors, n, dim = (
-            LightTokenVectors(head),
-            len(self.tags),
-            config["predicate_dim"],
-        )
+        self.vectors = LightTokenVectors(head)
+        n, dim = len(self.tags), config["predicate_dim"]
         self.bias = head.weight("scores/bias", n)
         rows = 2 * units + self.vectors.output_dim
         kernel = head.weight("scores/kernel", rows, n)
