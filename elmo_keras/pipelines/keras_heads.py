@@ -67,16 +67,25 @@ class KerasLabeller:
     """A model of labels of pairs."""
 
     def __init__(self, model: LabelModel):
-        self._graph = _Graph(model, model.answers)
+        self._model, self._graph = model, _Graph(model, model.answers)
 
-    def labels_of(
-        self, pairs: Sequence[Sequence[Sequence[str]]]
-    ) -> list[dict[str, Any]]:
-        """The label of each pair of texts, lists of tokens, and its probability."""
-        return [
-            {"label": row["label"].decode(), "score": float(row["scores"].max())}
-            for row in self._graph(*zip(*pairs))
-        ]
+    def labels_of(self, pairs: Sequence[Sequence[Sequence[str]]]) -> list[Any]:
+        """The label of each pair of texts, lists of tokens, and its probability.
+
+        A list of them, the likeliest first, if a pair may have several.
+        """
+        found = []
+        for row in self._graph(*zip(*pairs)):
+            scores = sorted(
+                zip(row["scores"].tolist(), self._model.labels), reverse=True
+            )
+            labels = [{"label": label, "score": p} for p, label in scores]
+            if self._model.multi_label:
+                least = self._model.threshold
+                found.append([one for one in labels if one["score"] >= least])
+            else:
+                found.append(labels[0])
+        return found
 
 
 class KerasAnswerer:

@@ -376,7 +376,7 @@ class PairPipeline(NamedPipeline):
             f"str of the same length. Received: {received}"
         )
 
-    def answer(self, pairs: Sequence[Sequence[Text]]) -> list[dict[str, Any]]:
+    def answer(self, pairs: Sequence[Sequence[Text]]) -> list:
         """The result of each pair, whose texts are in the order of the fields."""
         return self.model.labels_of(
             [[join(t.sentences) for t in pair] for pair in pairs]
