@@ -17,10 +17,10 @@ EPOCHS, TUNING_EPOCHS = 10, 5  # if there is no limit
 RATES = {
     "adagrad": (0.2, 0.02),
     "adam": (0.002, 0.0005),
-    "lion": (0.0003, 0.0001),
+    "lion": (0.001, 0.0002),
     "muon": (0.005, 0.001),
     "rmsprop": (0.001, 0.0002),
-    "sgd": (1.0, 0.1),
+    "sgd": (0.1, 0.01),
 }
 
 
@@ -77,7 +77,8 @@ class RunSettings:
         options: published options.json to start from, with --weights
         weights: published HDF5 weights, with --options
         new_softmax: make a new softmax for the words of the new text
-        warm_up: steps that train only a new softmax first; 500 if not given
+        warm_up: steps that train only a new softmax first; if not given 500, but at most
+            a quarter of all
         zero_state: probability that a sentence is read from the zero state, as Elmo
             reads it, and not from where the one before ended; 0.1 if not given
         published_state: always carry the LSTM state over, as bilm-tf does; the

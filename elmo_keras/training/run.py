@@ -91,7 +91,7 @@ def make_model(
     """Builds the model and its optimizer, whose schedule ends after `n_steps`."""
     keras.utils.set_random_seed(settings.seed)
     files = inputs.pretrained
-    warm_up_steps = WARM_UP_STEPS if inputs.new_softmax else 0
+    warm_up_steps = min(WARM_UP_STEPS, n_steps // 4) if inputs.new_softmax else 0
     if files is not None and settings.warm_up is not None:
         warm_up_steps = settings.warm_up
     with strategy.scope():

@@ -58,10 +58,12 @@ def test_our_model_comes_with_its_softmax_and_vocabulary_or_gets_new_ones(
     assert_same_weights(run.model.get_weights(), bilm.get_weights())
     assert run.inputs.vocabulary.digest == WORDS.digest
     assert run.model.warm_up_steps == 0
-    model = prepared([*files, "--new-softmax", "--vocabulary-size", "7"]).model
+    files += ["--new-softmax", "--vocabulary-size", "7"]
+    model = prepared(files).model
     assert_same_weights(*map(weights_but_the_softmax, (model.bilm, bilm)))
     assert model.bilm.vocabulary_size == 7
-    assert model.warm_up_steps == WARM_UP_STEPS
+    assert 0 < 4 * model.warm_up_steps <= run.limits.epochs * run.streams.n_steps(0)
+    assert prepared([*files, "--steps", "9999"]).model.warm_up_steps == WARM_UP_STEPS
 
 
 @pytest.mark.slow  # it trains `en`

@@ -47,7 +47,7 @@ def test_every_optimizer_has_rates():
         (["--init", "m", "--cut-at", "byte"], "--cut-at should be left out: the model"),
         (["--tokens", "--cut-at", "byte"], "--cut-at should be left out: a model of"),
         (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts"),
-        (["--epochs", "0"], 'Invalid value "0" for --epochs. Must be >= 1'),
+        (["--epochs", "0"], "Invalid value for --epochs: Must be >= 1"),
         (
             ["--zero-state", "1", "--published-state"],
             "--zero-state and --published-state",
