@@ -134,17 +134,19 @@ def html_paragraph(text: Text, pipelines: Sequence[Pipeline], predictions: list)
     sentences = _sentences(text, pipelines, predictions)
     for tokens, spans, tags, entities, frames in sentences:
         first = {entity.first: entity.label for entity in entities}
-        last = {entity.end - 1: entity.label for entity in entities}
+        last = {entity.end - 1: entity for entity in entities}
         for i, (token, (begin, end)) in enumerate(zip(tokens, spans)):
+            size = len(token) - (last[i].left_out if i in last else 0)
             pieces.append(html.escape(text.piece(before, begin)))
             if i in first:
                 pieces.append(f'<mark class="t{colors[first[i]]}">')
-            word = html.escape(token)
+            word = html.escape(token[:size])
             if tags and tags[i] != "PUNCT":
                 word = f"<ruby>{word}<rt>{html.escape(tags[i])}</rt></ruby>"
             pieces.append(word)
             if i in last:
-                pieces.append(f" <b>{html.escape(last[i])}</b></mark>")
+                pieces.append(f" <b>{html.escape(last[i].label)}</b></mark>")
+                pieces.append(html.escape(token[size:]))
             before = end
         for frame in frames:
             predicate, roles = _frame(text, spans, *frame)
@@ -214,11 +216,13 @@ def terminal(
     sentences = _sentences(text, pipelines, predictions)
     for tokens, spans, tags, entities, frames in sentences:
         words = [printable(token) for token in tokens]
+        for entity in entities:
+            size = len(words[entity.end - 1]) - entity.left_out
+            name, rest = words[entity.end - 1][:size], words[entity.end - 1][size:]
+            words[entity.end - 1] = f"{name}{bold} {entity.label}{end}]{rest}"
+            words[entity.first] = f"[{words[entity.first]}"
         if tags:
             words = [f"{word}{dim}/{tag}{end}" for word, tag in zip(words, tags)]
-        for entity in entities:
-            words[entity.first] = f"[{words[entity.first]}"
-            words[entity.end - 1] += f"{bold} {entity.label}{end}]"
         lines.append(" ".join(words))
         for frame in frames:
             predicate, roles = _frame(text, spans, *frame)

@@ -13,8 +13,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from elmo_keras.argument_checks import shortened
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
+from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB, VOCABULARY
 from elmo_keras.hub.hugging_face import download_from_hub
+from elmo_keras.hub.local_files import local_files
 from elmo_keras.pipelines.head_files import (
     HEAD,
     KERAS,
@@ -34,6 +35,8 @@ from elmo_keras.tasks.answer_text import OffsetTokens
 from elmo_keras.tasks.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
+from elmo_keras.text.truecase import Truecaser
+from elmo_keras.text.vocabulary import Vocabulary
 
 # Tokens of a text that gets a label; and those that are read at once, with the rest of the
 # last sentence, of a text with mentions and of the context of a question. A longer sentence
@@ -103,6 +106,7 @@ class Pipeline(NamedPipeline):
 
     type = "texts"  # or "words", "entities", "roles", which are found in sentences
     batch_size = 2**12  # tokens, whose layers are in memory, twice
+    truecase: Truecaser | None = None  # of sentences in one case, before they are read
 
     def __call__(
         self, texts: str | Iterable[Sentence], *, progress: bool | None = None
@@ -132,7 +136,9 @@ class Pipeline(NamedPipeline):
 
     def split(self, text: Text) -> list:
         """The parts of a text that are each read alone, such as its sentences."""
-        return text.sentences
+        return (
+            [*map(self.truecase, text.sentences)] if self.truecase else text.sentences
+        )
 
     def predict(self, batch: Batch) -> list:
         """The prediction for each part in a batch of about `batch_size` tokens."""
@@ -516,6 +522,8 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
             return _keras_pipeline(name, keras_model(head), **options)
         made = _light_pipeline(name, head, folder, **options)
     made.embedder = _embedder(head)
+    if head.language == "en" and isinstance(made, Pipeline):
+        made.truecase = _truecaser(head.language_model)
     return made
 
 
@@ -624,3 +632,12 @@ def _embedder(head: HeadFile) -> Embedder:
 @functools.lru_cache(maxsize=4)
 def _shared_embedder(language_model):
     return Embedder(language_model, layers="all", arithmetic="int8")
+
+
+@functools.lru_cache(maxsize=4)
+def _truecaser(language_model):
+    """By the model's vocabulary; None if it has none."""
+    options, weights = local_files(language_model)
+    file = options / VOCABULARY
+    known = weights is None and file.is_file()
+    return Truecaser(Vocabulary.load(file).words) if known else None

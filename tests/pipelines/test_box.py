@@ -46,6 +46,13 @@ def test_labels_of_a_sentence(name):
     assert " ".join(found) == expected
 
 
+@pytest.mark.parametrize("text", ["ELON MUSK BUYS TWITTER", "elon musk buys twitter"])
+def test_names_are_found_in_letters_of_one_case(text):
+    answers = pipeline("en-ner")(text)
+    found = [(answer["text"].title(), answer["label"]) for answer in answers]
+    assert found == [("Elon Musk", "PER"), ("Twitter", "ORG")]
+
+
 def test_roles_and_sentiment():
     (event,) = pipeline("en-srl")("Mary sold the car to John yesterday.")
     assert event["predicate"]["text"] == "sold"

@@ -1,9 +1,11 @@
 """Spans that end within their last token."""
 
+from types import SimpleNamespace
 from unicodedata import normalize
 
 import pytest
 
+from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.span_ends import SpanEnds
 from elmo_keras.pipelines.texts import Labelled, read_text
 
@@ -38,3 +40,14 @@ def test_a_result_ends_before_what_is_left_out_in_the_text_as_it_came(form):
 def test_tokens_of_the_user_stay_whole():
     text = read_text(0, ["손흥민이", "왔다"])
     assert text.result(0, Labelled("PS", 0, 1, 1.0, left_out=1))["text"] == "손흥민이"
+
+
+def test_pages_and_terminals_close_an_entity_before_what_is_left_out():
+    text = read_text(0, "오늘 손흥민이 왔다")
+    labels = SimpleNamespace(labels=["PS"])
+    predictions: list = [[[Labelled("PS", 1, 2, 1.0, left_out=1)]]]
+    pipelines: list = [SimpleNamespace(type="entities", model=labels)]
+    shown = formats.terminal(text, pipelines, predictions, color=False)
+    assert shown == "오늘 [손흥민 PS]이 왔다\n"
+    page = formats.html_paragraph(text, pipelines, predictions)
+    assert '오늘 <mark class="t0">손흥민 <b>PS</b></mark>이 왔다' in page

@@ -1,0 +1,43 @@
+"""Words of texts without small letters, or without capitals, as they are usually written."""
+
+from collections.abc import Iterable, Sequence
+
+_LEAST = 3  # words of more than a letter, or a sentence is left as it is
+
+
+class Truecaser:
+    """Gives words of a sentence in one case the letters that they most often have.
+
+    Names in such a sentence look like other words to a model of text in both cases. A
+    sentence with letters of both cases is left as it is. After Lita et al. (2003),
+    "tRuEcasIng", with each word alone.
+
+    Args:
+        words: sorted by falling frequency, as in a vocabulary.
+
+    Example:
+
+    >>> truecaser = Truecaser(["the", "buys", "Musk", "The", "musk"])
+    >>> truecaser("ELON MUSK BUYS THE FIRM".split())
+    ['Elon', 'Musk', 'buys', 'the', 'Firm']
+    >>> truecaser("Elon MUSK buys the firm".split())
+    ['Elon', 'MUSK', 'buys', 'the', 'firm']
+    """
+
+    def __init__(self, words: Iterable[str]):
+        self._usual: dict[str, str] = {}
+        for word in words:
+            self._usual.setdefault(word.lower(), word)
+
+    def __call__(self, tokens: Sequence[str]) -> Sequence[str]:
+        cased = [t for t in tokens if len(t) > 1 and t.lower() != t.upper()]
+        in_one_case = all(map(str.islower, cased)) or all(map(str.isupper, cased))
+        if len(cased) < _LEAST or not in_one_case:
+            return tokens
+        first, *others = map(self._written, tokens)
+        return [first[0].upper() + first[1:], *others]
+
+    def _written(self, token: str) -> str:
+        """Words that the vocabulary lacks are mostly names."""
+        name = token.capitalize() if token.isalpha() else token
+        return self._usual.get(token.lower(), name)
