@@ -45,12 +45,20 @@ def layer(exported_version):
     return ExportedElmo(exported_version)
 
 
-def test_an_exported_layer_passes_a_mask_on(exported_version, layer):
+@pytest.fixture
+def with_output(layer, monkeypatch):
+    """Makes layers with other outputs of the export that was loaded."""
+    monkeypatch.setattr("elmo_keras.exported_elmo._load", lambda _: layer.loaded)
+    return lambda key: ExportedElmo(layer.directory, output_key=key)
+
+
+def test_an_exported_layer_passes_a_mask_on(layer, with_output):
     mask = tf.sequence_mask([4, 2, 0, 1])
     for inputs in (tf.constant(SENTENCES), padded()["tokens"], padded("junk")):
         np.testing.assert_array_equal(layer.compute_mask(inputs), mask)
-    whole = ExportedElmo(exported_version, output_key="default")
-    assert whole.compute_mask(tf.constant(SENTENCES)) is None
+    assert with_output("default").compute_mask(tf.constant(SENTENCES)) is None
+    with pytest.raises(ValueError, match="`output_key` should be one of"):
+        with_output("top")
 
 
 def test_tokens_and_lengths_are_given_as_to_google_elmo(layer, check):
@@ -65,11 +73,9 @@ def test_tokens_and_lengths_are_given_as_to_google_elmo(layer, check):
         layer({"tokens": tf.constant(SENTENCES), "sequence_len": [1, 1, 1, 1]})
 
 
-def test_a_folder_without_an_export_is_refused(exported_version, tmp_path):
+def test_a_folder_without_an_export_is_refused(tmp_path):
     with pytest.raises(ValueError, match="the folder of an exported version"):
         ExportedElmo(tmp_path)
-    with pytest.raises(ValueError, match="`output_key` should be one of"):
-        ExportedElmo(exported_version, output_key="top")
     tf.saved_model.save(tf.Module(), str(tmp_path))
     with pytest.raises(ValueError, match="that `elmo-keras export` wrote"):
         ExportedElmo(tmp_path)

@@ -17,7 +17,6 @@ KINDS = [
     {"layers": "top", "pooling": "mean"},
     {"layers": "mix", "gamma": 3.0, "pooling": "max"},
     {"mix": [0.5, -1, 2], "dtype": "float16"},
-    {"layers": "all", "pooling": "mean"},
     {"layers": "all", "keep_sentence_boundaries": True},
     {"pooling": "mean", "keep_sentence_boundaries": True, "lower_case": True},
 ]

@@ -162,7 +162,7 @@ def arrays(tensors):
 
 PROGRAMS = tensorflow_2, session, grpc, hub_load
 # Exporting a model takes seconds.
-QUICK = [("language", grpc), ("language", session), ("entities", tensorflow_2)]
+QUICK = [("language", grpc), ("entities", tensorflow_2)]
 
 
 ROWS = [

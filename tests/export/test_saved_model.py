@@ -9,7 +9,7 @@ import tensorflow as tf
 from elmo_keras.export.sentences import splitter
 from elmo_keras.export.version_directory import export_elmo
 from elmo_keras.export.version_paths import export_metadata
-from tests.support.exported import TOKENS, elmo_layer, padded
+from tests.support.exported import SENTENCES, TOKENS, elmo_layer, padded
 from tests.support.processes import takes_less_than
 
 v1 = tf.compat.v1
@@ -101,7 +101,8 @@ def operations(session, output):
     return {kind: sum(kind in label for label in labels) for kind in kinds}
 
 
-def test_a_session_computes_only_what_the_requested_output_needs(session):
+def test_a_session_gives_the_layers_vectors_and_computes_no_others(session, check):
+    check("session", session("default", ["elmo"], {"sentences": SENTENCES})["elmo"])
     names = ["word_emb", "lstm_outputs1", "lstm_outputs2", "default", "elmo"]
     found = {name: operations(session, name) for name in names}
     products = [found[name]["MatMul"] for name in names]
