@@ -34,6 +34,21 @@ def test_the_total_follows_from_the_share_that_is_done():
         assert (progress.n, progress.total) == (20, 80)
 
 
+@pytest.mark.parametrize(
+    ("kind", "seconds", "shown"),
+    [(Terminal, 2, False), (Terminal, 4, True), (io.StringIO, 99, False)],
+)
+def test_if_nothing_is_said_a_terminal_shows_long_work(
+    kind, seconds, shown, monkeypatch
+):
+    stream, now = kind(), [1000.0]
+    monkeypatch.setattr("tqdm.std.time", lambda: now[0])
+    with Progress(total=3, file=stream, progress=None) as progress:
+        now[0] += seconds
+        progress.update(1)
+    assert ("33%" in stream.getvalue()) == shown
+
+
 @pytest.mark.parametrize("kind", [io.StringIO, Terminal])
 def test_a_line_that_stays_is_printed_between_the_states(kind):
     stream = kind()

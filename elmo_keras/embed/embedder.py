@@ -20,7 +20,7 @@ from elmo_keras.files import installed_version
 from elmo_keras.hub.catalogue import OPTIONS
 from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.progress import Progress
-from elmo_keras.quiet_import import quiet_import
+from elmo_keras.quiet import quiet_import
 from elmo_keras.text.length_batches import (
     SORTED_TOGETHER,
     balanced_batches,

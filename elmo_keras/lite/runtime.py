@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from elmo_keras.argument_checks import how_to_install
+from elmo_keras.quiet import quiet
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions
 MISSING = f"LiteRT is missing: {how_to_install('litert')}"
@@ -48,7 +49,9 @@ class CompiledModel:
         self._data = data
         address, size = _POINTER(data.ctypes.data), _SIZE(data.size)
         self._model = _get("CreateModelFromBuffer", _environment(), address, size)
-        self._handle = _get("CreateCompiledModel", _environment(), self._model, _cpu())
+        with quiet():  # XNNPACK says that it is there
+            compiled = _environment(), self._model, _cpu()
+            self._handle = _get("CreateCompiledModel", *compiled)
         handles = ("CompiledModel", self._handle), ("Model", self._model)
         weakref.finalize(self, _destroy, handles).atexit = False
         self._signatures = {}

@@ -26,7 +26,7 @@ from elmo_keras.formats.quantise import quantise
 from elmo_keras.hub.catalogue import HEAD_FILES
 from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.pipelines.span_ends import SpanEnds
-from elmo_keras.quiet_import import quiet_import
+from elmo_keras.quiet import quiet_import
 from elmo_keras.text.sentences import str_tokens
 
 if TYPE_CHECKING:

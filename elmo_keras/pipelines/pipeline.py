@@ -42,7 +42,7 @@ from elmo_keras.text.vocabulary import Vocabulary
 # last sentence, of a text with mentions and of the context of a question. A longer sentence
 # is cut: of the latter where it is as long as they are, of the former at `MAX_SENTENCE`.
 MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
-MAX_SENTENCE, MAX_PADDED = 250, 2**17
+MAX_SENTENCE, MAX_PADDED = 250, 2**16
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 

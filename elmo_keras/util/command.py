@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from elmo_keras.argument_checks import how_to_install
-from elmo_keras.quiet_import import quiet_import
+from elmo_keras.quiet import quiet_import
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 OUTPUT_CLOSED, TERMINATED = 128 + 13, 128 + 15  # as of SIGPIPE and SIGTERM

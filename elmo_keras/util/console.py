@@ -34,6 +34,8 @@ COMMANDS = {
         "print words that fit in place of a word",
     ),
 }
+# Addresses that no command reads; a `Path` of one would be another text.
+ELSEWHERE = re.compile(r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file)://")
 RESUMING = "train", "embed", "annotate", "search"
 
 
@@ -80,6 +82,9 @@ def _call(program, arguments):
     if arguments[:1] and arguments[0] in COMMANDS:
         module = COMMANDS[arguments[0]][0].partition(":")[0]
         importlib.import_module(f"elmo_keras.{module}")  # names a missing package
+    for argument in arguments:
+        if ELSEWHERE.match(argument):
+            raise ValueError(f"{argument} is elsewhere. Copy it to a path here first.")
     app = make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))
     try:
         return app(arguments)

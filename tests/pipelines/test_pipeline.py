@@ -1,6 +1,7 @@
 """Pipelines: text in, answers with their places out."""
 
 import gc
+import importlib
 import itertools
 import json
 import pickle
@@ -18,7 +19,7 @@ import pytest
 from elmo_keras import pipeline
 from elmo_keras.pipelines import head_files
 from elmo_keras.pipelines.pipeline import AnswerPipeline, predict_texts
-from elmo_keras.pipelines.texts import read_text
+from elmo_keras.pipelines.texts import Text, join, read_text
 from tests.support.heads import make_head, save_task_model, task_model
 
 RAW = (
@@ -326,10 +327,32 @@ def test_a_pipeline_is_pickled_by_its_name_and_read_in_another_folder(
     assert repr(find) == "pipeline('pos')"
 
 
-def test_tagging_takes_no_tensorflow(head):
+def test_without_litert_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    monkeypatch.delitem(sys.modules, "elmo_keras.lite.graph")
+    with pytest.raises(
+        ImportError, match=r"missing: pip install 'elmo-keras\[litert\]"
+    ):
+        importlib.import_module("elmo_keras.lite.graph")
+
+
+def test_coreference_bounds_a_sentence_and_its_padding(head):
+    find = pipeline(head("coref"))
+    with pytest.warns(UserWarning, match="in pieces of 250"):
+        (part,) = find.split(read_text(0, ["a"] * 600))
+    assert [len(sentence) for sentence in part] == [250, 250, 100]
+    texts = Text("", [["a"] * 250] + [["b"]] * 3000, [])
+    with pytest.warns(UserWarning, match="within parts of about 4,000"):
+        parts = find.split(texts)
+    assert join(parts) == texts.sentences
+    assert all(len(p) * max(map(len, p)) <= 2**16 for p in parts) and len(parts) > 2
+
+
+def test_tagging_and_answering_take_no_tensorflow(head):
     code = (
         "import sys\nfrom elmo_keras import pipeline\n"
         f"print(pipeline({str(head('pos'))!r})('The bank.')[1]['text'])\n"
+        f"pipeline({str(head('qa'))!r})('Who?', 'Ann.')\n"
         "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}"
     )
     run = [sys.executable, "-c", code]

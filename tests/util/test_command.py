@@ -151,6 +151,14 @@ def test_a_command_shows_what_tensorflow_logs_if_its_import_fails_or_on_request(
     assert run("-c", code, PYTHONPATH=path, TF_CPP_MIN_LOG_LEVEL=level)[2] == error
 
 
+@pytest.mark.slow  # imports TensorFlow
+def test_the_library_logs_nothing_either():
+    code = "from elmo_keras import Elmo, Embedder; Embedder('en')('a')"
+    environment = {"TF_CPP_MIN_LOG_LEVEL": ""}
+    script = "import os; del os.environ['TF_CPP_MIN_LOG_LEVEL']; "
+    assert run("-c", script + code, **environment)[2] == ""
+
+
 CONSOLE = "from elmo_keras.util.console import main; exit(main())"
 
 

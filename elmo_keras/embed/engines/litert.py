@@ -16,7 +16,7 @@ from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import VERSION
 from elmo_keras.lite.runtime import library
 from elmo_keras.lite.scalar_mix import normalize, weighted_sum
-from elmo_keras.quiet_import import quiet_import
+from elmo_keras.quiet import quiet_import
 
 CONVERTED = "int8"  # arithmetic of models that are converted at their first use
 
