@@ -26,37 +26,31 @@ def _finite(text: str) -> float:
     raise ValueError("Must be a finite number.")
 
 
-def _number(read: Callable[[str], N], **bounds: float) -> Parameter:
-    """An option with a number, or several; cyclopts would take 1.5 for 2, and none for None."""
+def _number(read: Callable[[str], N], *words: str, **bounds: float) -> Parameter:
+    """An option with a number or several, or with a word of these in place of one.
+
+    cyclopts itself would take 1.5 for 2, and none for None.
+    """
     check = Number(**bounds)
 
-    def convert(type_, tokens):
-        numbers = []
-        for token in tokens:
-            try:
-                numbers.append(read(token.value))
-                check(type_, numbers[-1])
-            except ValueError as error:
-                message = f"{error} Received: {token.value}"
-                raise CoercionError(msg=message, token=token) from None
-        return numbers[0] if len(numbers) == 1 else tuple(numbers)
+    def convert(type_, token):
+        if token.value in words:
+            return token.value
+        try:
+            number = read(token.value)
+            check(type_, number)
+        except ValueError as error:
+            message = f"{error} Received: {token.value}"
+            if words:
+                message = f"Must be {', '.join(words)}, or a number. {message}"
+            raise CoercionError(msg=message, token=token) from None
+        return number
 
-    return Parameter(converter=convert, allow_leading_hyphen=not bounds)
+    def convert_all(type_, tokens):
+        numbers = tuple(convert(type_, token) for token in tokens)
+        return numbers[0] if len(numbers) == 1 else numbers
 
-
-def _layer(*words: str) -> Parameter:
-    """An option with a word, or with the index of a layer."""
-
-    def convert(_, tokens):
-        text = tokens[0].value
-        if text not in words and not (_INTEGER.fullmatch(text) and int(text) >= 0):
-            raise ValueError(
-                f"Must be {', '.join(words)} or the index of a layer, from 0. Received: "
-                f"{text}"
-            )
-        return text if text in words else int(text)
-
-    return Parameter(converter=convert)
+    return Parameter(converter=convert_all, allow_leading_hyphen=not bounds)
 
 
 def _split_at_commas(_, tokens) -> list[float]:
@@ -84,10 +78,11 @@ Texts = Annotated[list[str], Parameter(consume_multiple=True)]
 
 Layers = Annotated[
     Literal["mix", "average", "top", "all"] | int,
-    _layer("mix", "average", "top", "all"),
+    _number(_integer, "mix", "average", "top", "all", gte=0),
 ]
 OneLayer = Annotated[
-    Literal["mix", "average", "top"] | int, _layer("mix", "average", "top")
+    Literal["mix", "average", "top"] | int,
+    _number(_integer, "mix", "average", "top", gte=0),
 ]
 Mix = Annotated[
     list[float],
