@@ -286,7 +286,8 @@ class LabelTask(Task):
         predicted = np.array([np.isin(model.labels, labels) for labels in results])
         return np.hstack([expected & predicted, expected, predicted])
 
-    scores = staticmethod(label_scores)
+    def scores(self, statistics):
+        return label_scores(statistics)
 
 
 class Classification(LabelTask):
@@ -372,7 +373,8 @@ class Answering(Task):
         answers = [example["answers"] for example in examples]
         return squad_statistics(results, answers, self.metric)
 
-    scores = staticmethod(squad_scores)
+    def scores(self, statistics):
+        return squad_scores(statistics)
 
     def calibrate(self, model, examples, batches):
         """Moves the score of no answer to where F1 of the examples is the highest."""
@@ -466,4 +468,5 @@ class Coreference(Task):
         clusters = [example["clusters"] for example in examples]
         return coreference_statistics(clusters, results)
 
-    scores = staticmethod(coreference_scores)
+    def scores(self, statistics):
+        return coreference_scores(statistics)
