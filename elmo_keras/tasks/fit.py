@@ -28,6 +28,7 @@ from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 RESULTS, MODEL = "results.json", "model.keras"
 WORD_DIM = 100  # of random vectors
+FEW_EXAMPLES = 1000
 
 
 class Data(NamedTuple):
@@ -67,6 +68,10 @@ def train(
     before = _read_results(settings)
     data = read_data(task, settings)
     texts = [text for part in data for text in task.texts(part)]
+    if settings.batch_size is None:
+        # With 32, a hundred examples stop after too few steps: see the research notes.
+        few = settings.share * len(data.train) < FEW_EXAMPLES
+        settings = dataclasses.replace(settings, batch_size=8 if few else 32)
     if settings.model == AUTO:
         settings = dataclasses.replace(settings, model=package_model(texts))
         if progress:

@@ -76,7 +76,7 @@ class Settings:
         seed: of the initial weights, the dropout and the order of the examples
         epochs: maximum number of epochs
         patience: epochs without a better dev score after which training stops
-        batch_size: examples in a batch
+        batch_size: examples in a batch; 32, or 8 for fewer than 1,000 examples
         learning_rate: of Adam; 0.003 for `tag`, else 0.001
         schedule: constant, or cosine: the rate falls to 0 in the last epoch
         dropout: rate of the dropout on word and character vectors; 0.3 for `tag`, else
@@ -112,7 +112,7 @@ class Settings:
     seed: Seed = 1
     epochs: Count = 50
     patience: Count = 5
-    batch_size: Count = 32
+    batch_size: Count | None = None
     learning_rate: Positive | None = None
     schedule: Literal["constant", "cosine"] = "constant"
     dropout: Rate | None = None

@@ -89,12 +89,16 @@ def untrained(monkeypatch):
     return made
 
 
-def test_a_finished_run_is_kept_and_another_one_refused(untrained, capsys):
+def test_a_finished_run_is_kept_and_another_one_refused(untrained, capsys, monkeypatch):
     assert run() == 0
     before = RESULTS.read_bytes()
     assert run() == 0 and untrained == [1]
     assert run("--batch-size", 7) == 2
-    assert "made with batch_size 32; this run has 7" in capsys.readouterr().err
+    assert "made with batch_size 8; this run has 7" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(fit, "FEW_EXAMPLES", 1)
+        assert run() == 2
+    assert "made with batch_size 8; this run has 32" in capsys.readouterr().err
     assert run("--seed", 2) == 2
     conllu("train.conllu", 31, 2)
     assert run() == 2
