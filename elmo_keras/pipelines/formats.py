@@ -197,7 +197,7 @@ _HTML_HEAD = """<!doctype html><html{language}><meta charset="utf-8"><title>{tit
 <style>body {{ font: 1.1em/2.3 sans-serif; max-width: 46em; margin: 2em auto; padding: 0 1em }}
 p {{ white-space: pre-wrap; word-break: keep-all; overflow-wrap: anywhere }}
 mark {{ padding: 0 .4em; border-radius: .3em; color: #000; box-decoration-break: clone }} mark b {{ font-size: .65em }}
-rt {{ font-size: .65em; padding: 0 .2em; color: #666 }}
+ruby {{ white-space: nowrap }} rt {{ font-size: .65em; padding: 0 .2em; color: #666 }}
 small {{ display: block; line-height: 1.5; color: #555 }} i {{ font: 600 .8em sans-serif }}
 {rules}
 @media (prefers-color-scheme: dark) {{ body {{ background: #181818; color: #ddd }}

@@ -19,7 +19,6 @@ from elmo_keras.hub.local_files import local_files
 from elmo_keras.pipelines.head_files import (
     HEAD,
     KERAS,
-    HeadFile,
     is_light,
     keras_model,
     load_task_model,
@@ -451,19 +450,9 @@ class AnswerPipeline(PairPipeline):
 
 def _context_parts(context):
     """The tokens of a context in parts of whole sentences where they aren't too long."""
-    rows = zip(join(context.sentences), join(context.spans))
-    ends = np.cumsum([len(sentence) for sentence in context.sentences])
-    for part in chunks(
-        (
-            piece
-            for sentence in (
-                [*itertools.islice(rows, n)] for n in np.diff(ends, prepend=0)
-            )
-            for piece in pieces(sentence, MAX_CONTEXT)
-        ),
-        MAX_CONTEXT,
-        len,
-    ):
+    rows = ([*zip(*sentence)] for sentence in zip(context.sentences, context.spans))
+    cut = (piece for row in rows for piece in pieces(row, MAX_CONTEXT))
+    for part in chunks(cut, MAX_CONTEXT, len):
         tokens, spans = zip(*join(part))
         yield OffsetTokens(list(tokens), *zip(*spans))
 
@@ -521,7 +510,7 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
         if not is_light(head.model):
             return _keras_pipeline(name, keras_model(head), **options)
         made = _light_pipeline(name, head, folder, **options)
-    made.embedder = _embedder(head)
+    made.embedder = _embedder(head.language_model)
     if head.language == "en" and isinstance(made, Pipeline):
         made.truecase = _truecaser(head.language_model)
     return made
@@ -617,20 +606,8 @@ def names() -> list[str]:
     return sorted(file.parent.name for file in BOX.glob(f"*/{HEAD}"))
 
 
-def _embedder(head: HeadFile) -> Embedder:
-    embedder = _shared_embedder(head.language_model)
-    ours, theirs = head.vectors["elmo"]["config"]["config"], embedder.engine.config
-    for name in ("n_layers", "projection_dim"):
-        if ours[name] != getattr(theirs, name):
-            raise ValueError(
-                f"The head should have the {name} of {head.language_model}, "
-                f"{getattr(theirs, name)}. Found: {ours[name]}"
-            )
-    return embedder
-
-
 @functools.lru_cache(maxsize=4)
-def _shared_embedder(language_model):
+def _embedder(language_model):
     return Embedder(language_model, layers="all", arithmetic="int8")
 
 

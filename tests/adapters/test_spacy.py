@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from elmo_keras import Embedder, pipeline
+from elmo_keras.tasks import read_conllu
+from tests.support.commands import command
 from tests.support.heads import make_head
 
 spacy = pytest.importorskip("spacy", reason="needs spaCy")
 
 from spacy.tokens import Doc  # noqa: E402
 from spacy.training import Example  # noqa: E402
+from spacy.training.converters import conllu_to_docs  # noqa: E402
 
 from elmo_keras.adapters import spacy as adapter  # noqa: E402
 
@@ -126,6 +129,25 @@ def test_components_score_and_name_their_labels_as_spacys_do():
     assert scores["pos_acc"] == 15 / 16
     assert nlp.pipe_labels["elmo_ner"] == ["LOC", "ORG", "PER"]
     assert nlp.get_pipe("elmo_pos").labels[:2] == ("ADJ", "ADP")
+
+
+def test_spacys_converter_and_ours_read_the_entities_of_annotate(tmp_path):
+    text, output = tmp_path / "text.txt", tmp_path / "text.conllu"
+    text.write_text("Angela  Merkel met Barack Obama.\nBerlin? Yes (Paris).\n")
+    assert command("annotate")([text, output, "--with", "en-pos", "en-ner"]) == 0
+    docs = [*conllu_to_docs(output.read_text(), n_sents=1, no_print=True)]
+    found = [(str(e), e.label_) for doc in docs for e in doc.ents]
+    names = "Angela Merkel", "Barack Obama", "Berlin", "Paris"
+    assert found == [*zip(names, ("PER", "PER", "LOC", "LOC"))]
+    tags = [
+        tag for example in read_conllu(output, entities=True) for tag in example["tags"]
+    ]
+    assert [tag for tag in tags if tag[0] == "B"] == [
+        "B-PER",
+        "B-PER",
+        "B-LOC",
+        "B-LOC",
+    ]
 
 
 def test_entities_and_parts_of_speech_are_those_of_pipelines(model_directory, tmp_path):
