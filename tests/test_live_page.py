@@ -18,8 +18,9 @@ from elmo_keras import Embedder, LanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.pipelines.head_files import read_head
+from elmo_keras.pipelines.light_answerer import LightAnswerer
 from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
-from elmo_keras.pipelines.pipeline import pipeline
+from elmo_keras.pipelines.pipeline import best_span, pipeline
 from elmo_keras.tasks.entities import bio_tags
 from elmo_keras.text.vocabulary import Vocabulary
 from tests.support.heads import make_head
@@ -77,7 +78,9 @@ def site(model, tmp_path_factory):
     languages = json.loads((LIVE / "languages.json").read_text("utf-8"))
     entry = {
         "model": str(model),
-        "heads": [head(model, kind) for kind in ("pos", "ner", "srl", "sentiment")],
+        "heads": [
+            head(model, kind) for kind in ("pos", "ner", "srl", "sentiment", "qa")
+        ],
     }
     try:
         build.build(folder, {"en": languages["en"] | entry})
@@ -184,6 +187,20 @@ def test_labels_are_those_of_the_heads(result, model):
     for tokens, answer in zip(SENTENCES, answers):
         expected = [f["predicate"]["start"] for f in find([tokens])[0]]
         assert [frame["predicate"] for frame in answer["frames"]] == expected
+
+
+def test_the_answer_is_that_of_the_head(result, model):
+    question, context = SENTENCES[0], SENTENCES[2]
+    embed = Embedder(model, layers="all")
+    batches = [Batch([text], embed.encode([text])) for text in (context, question)]
+    answerer = LightAnswerer(read_head(model.parent / "qa"))
+    (scores,) = answerer.scores(*batches)
+    _, log_span, log_total = best_span(scores, answerer.longest_answer)
+    found = result["worker"]["answer"]
+    # Where spans are near to each other, rounding decides.
+    log_found = scores[0][found["first"]] + scores[1][found["last"]]
+    assert log_span - 0.02 < log_found
+    assert abs(found["score"] - np.exp(log_found - log_total)) < 0.005
 
 
 def test_the_page_opens_on_uses_and_shows_those_of_a_word_that_the_keyboard_chose(

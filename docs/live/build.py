@@ -34,7 +34,22 @@ from elmo_keras.tasks.entities import PREDICATE, marks_spans
 HERE = Path(__file__).parent
 PAGE = "index.html", "live.css", "live.js", "sw.js", "korean.json"
 LSTM = "kernel", "recurrent_kernel", "bias"
-TASKS = "pos", "ner", "srl", "sentiment"  # whose heads run without TensorFlow
+TASKS = "pos", "ner", "srl", "sentiment", "qa"  # whose heads run without TensorFlow
+# Class → what it finds, its LSTMs, dense layers, and attentions.
+NETWORKS = {
+    "TextClassifier": (
+        "labels",
+        ("encoder", "integrator"),
+        ("attention", "maxout", "decision"),
+        (),
+    ),
+    "QuestionAnswering": (
+        "answers",
+        ("encoder", "reader", "start_lstm", "end_lstm"),
+        ("attended", "self_attended", "start_scores", "end_scores"),
+        ("attention", "self_attention"),
+    ),
+}
 RUNTIMES = "litert_wasm_internal", "litert_wasm_compat_internal"
 FIRST_CLICK = 16_000_000  # bytes at most, of the runtime and a model
 STEPS, WORDS = 8, 8  # each size of a graph costs the visitor memory
@@ -153,7 +168,7 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         if head.config["token_vectors"]["config"]["elmo_at"] != "input":
             raise ValueError(f"{path} should have ELMo at its input.")
         about, lstms, floats, integers = (
-            classifier(head) if "labels" in head.config else tagger(head)
+            network(head) if head.model["class_name"] in NETWORKS else tagger(head)
         )
         words = LightTokenVectors(head)
         about |= {
@@ -177,7 +192,8 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         parts |= {f"{name} {i}": array for name, array in arrays.items()}
     name = f"{language}-heads.bin"
     size = write_parts(folder / name, {"heads": metadata}, parts)
-    return {"headFile": name, "headBytes": size}
+    answers = any(about["finds"] == "answers" for about in metadata)
+    return {"headFile": name, "headBytes": size, "answers": answers}
 
 
 def tagger(head: HeadFile) -> tuple[dict, list, dict, dict]:
@@ -199,17 +215,24 @@ def tagger(head: HeadFile) -> tuple[dict, list, dict, dict]:
     return {"finds": finds, "tags": light.tags}, light.lstms, floats, {}
 
 
-def classifier(head: HeadFile) -> tuple[dict, list, dict, dict]:
-    """As `tagger`, of a classifier of texts."""
-    arrays, layers = head.arrays, ("attention", "maxout", "decision")
+def network(head: HeadFile) -> tuple[dict, list, dict, dict]:
+    """As `tagger`, of a classifier of texts or what answers questions."""
+    finds, names, layers, attentions = NETWORKS[head.model["class_name"]]
+    arrays = head.arrays
     lstms = [
-        [arrays[f"{part}/{way}/{name}"] for name in LSTM]
-        for part in ("encoder", "integrator")
+        [arrays[f"{name}/{way}/{part}"] for part in LSTM]
+        for name in names
         for way in ("forward", "backward")
     ]
     floats = {f"{layer}Bias": arrays[f"{layer}/bias"] for layer in layers}
+    floats |= {
+        f"{name}_{x}": arrays[f"{name}/{x}"] for name in attentions for x in "uvw"
+    }
     integers = {layer: arrays[f"{layer}/kernel"] for layer in layers}
-    return {"finds": "labels", "labels": head.config["labels"]}, lstms, floats, integers
+    config = head.config
+    about = {"finds": finds, "labels": config.get("labels", [])}
+    about["longest"] = config.get("longest_answer", 0)
+    return about, lstms, floats, integers
 
 
 def compare_uses(model: str, word: str, sentences: Sequence[str]) -> dict:

@@ -126,6 +126,7 @@ async function load(key, button) {
   $("opening").hidden = true;
   $("work").hidden = false;
   $("tabs").hidden = !about.languages[key].headFile;
+  $("answers-tab").hidden = !about.languages[key].answers;
   choosePanel("word");
   for (const id of ["text", "words", "uses", "near", "substitutes", "labels"]) $(id).lang = key;
   $("examples").replaceChildren(...examples.map(example => {
@@ -380,7 +381,7 @@ async function showSubstitutes() {
 
 // What heads find: entities, parts of speech, roles, sentiment.
 
-const PANELS = ["word", "labels"];
+const PANELS = ["word", "labels", "answers"];
 const TYPES = {
   PER: "person", ORG: "organisation", LOC: "place",
   PS: "person", OG: "organisation", LC: "place", DT: "date", TI: "time", QT: "quantity",
@@ -396,12 +397,12 @@ function choosePanel(name) {
   $("choice").hidden = name !== "word"; // a word and a layer are for the vectors alone
 }
 
-for (const id of PANELS) $(`${id}-tab`).onclick = () => { choosePanel(id); showLabels(); };
+for (const id of PANELS) $(`${id}-tab`).onclick = () => { choosePanel(id); showLabels(); showAnswers(); };
 $("tabs").onkeydown = ({key, target}) => {
-  const at = PANELS.indexOf(target.id.split("-")[0]);
+  const panels = PANELS.filter(id => !$(`${id}-tab`).hidden), at = panels.indexOf(target.id.split("-")[0]);
   const to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1}[key];
   if (to === undefined) return;
-  const tab = $(`${PANELS.at(to % PANELS.length)}-tab`);
+  const tab = $(`${panels.at(to % panels.length)}-tab`);
   tab.click();
   tab.focus();
 };
@@ -428,6 +429,24 @@ async function showLabels() {
   legend.forEach((mark, i) => { mark.dataset.type = [...types][i]; });
   target.replaceChildren(...rows, element("p", {className: "note"}, ...legend.flatMap(mark => [mark, " "])));
 }
+
+// Shows the panel of questions, or what loads it.
+function showAnswers() {
+  const {headFile, headBytes} = about.languages[language], target = $("answers");
+  if (target.hidden) return;
+  const isLoaded = loaded.has("loadHeads");
+  $("ask").hidden = !isLoaded;
+  if (isLoaded) $("loader").replaceChildren();
+  else offer($("loader"), "loadHeads", tr("the models of labels"), headFile, headBytes, showAnswers);
+}
+
+$("ask").onsubmit = async event => {
+  event.preventDefault();
+  const words = sentences.flatMap(sentence => sentence.words), question = tokens($("question").value);
+  if (!question.length) return;
+  const found = await ask("answer", {question, tokens: words}).catch(error => fail(error.message));
+  if (found) $("answer").replaceChildren(element("b", {lang: language}, words.slice(found.first, found.last + 1).join(" ")), ` (${percent(found.score)})`);
+};
 
 // First token, end and type of each span that tags mark.
 function spans(tags) {

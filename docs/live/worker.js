@@ -245,7 +245,7 @@ async function label({tokens}) {
       for (const [predicate, tag] of found.predicates.entries()) {
         if (tag[0] === "B") found.frames.push({predicate, tags: await tags(head, tokens, layers, predicate)});
       }
-    } else found[head.finds] = await tags(head, tokens, layers);
+    } else if (head.finds !== "answers") found[head.finds] = await tags(head, tokens, layers);
   }
   return found;
 }
@@ -267,6 +267,47 @@ async function probabilities(head, tokens, layers) {
   });
   const p = softmaxOf([...dense(largest, head, "decision")]);
   return labels.map((name, i) => [name, p[i]]).sort((a, b) => b[1] - a[1]);
+}
+
+// The first and the last token of the best answer, and its probability among all spans:
+// elmo_keras/pipelines/light_answerer.py.
+async function answer({question, tokens}) {
+  const head = heads.find(({finds}) => finds === "answers");
+  const encoded = async words => (await read(head, 0, vectorsOf(head, words, await encode({tokens: words})))).map(joined);
+  const h = await encoded(tokens), q = await encoded(question), scores = attention(head, "attention", h, q);
+  const highest = average(h, softmaxOf(scores.map(row => Math.max(...row))));
+  const x = h.map((a, t) => {
+    const c = average(q, softmaxOf(scores[t]));
+    return relu(dense(joined([a, c, times(a, c), times(a, highest)]), head, "attended"));
+  });
+  const y = (await read(head, 2, x)).map(joined), own = attention(head, "self_attention", y, y);
+  const z = x.map((a, t) => {
+    const weights = softmaxOf(own[t].map((score, i) => i === t ? -2e9 : score));
+    weights[t] = 0; // also where there is no other token
+    const c = average(y, weights), more = relu(dense(joined([y[t], c, times(y[t], c)]), head, "self_attended"));
+    return a.map((value, i) => value + more[i]);
+  });
+  const m = (await read(head, 4, z)).map(joined);
+  const n = (await read(head, 6, z.map((a, t) => joined([a, m[t]])))).map(joined);
+  const starts = normalised(m.map(row => dense(row, head, "start_scores")[0]));
+  const ends = normalised(n.map(row => dense(row, head, "end_scores")[0]));
+  const best = {score: -Infinity};
+  starts.forEach((start, first) => ends.slice(first, first + head.longest).forEach((end, more) => {
+    if (start + end > best.score) Object.assign(best, {first, last: first + more, score: start + end});
+  }));
+  return {...best, score: Math.exp(best.score)};
+}
+
+const relu = x => x.map(value => Math.max(0, value));
+const times = (a, b) => a.map((value, i) => value * b[i]);
+const product = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+
+function attention(head, name, texts, others) {
+  const [u, v, w] = ["u", "v", "w"].map(part => head[`${name}_${part}`]), of = others.map(b => product(b, v));
+  return texts.map(a => {
+    const alone = product(a, u), weighted = times(a, w);
+    return others.map((b, j) => alone + of[j] + product(weighted, b));
+  });
 }
 
 const softmaxOf = logits => normalised(logits).map(Math.exp);
@@ -297,7 +338,7 @@ function bestPath(scores, {transitions, first, last}) {
 
 const best = x => x.indexOf(Math.max(...x));
 
-const jobs = {load, encode, loadWords, substitutes, loadHeads, label};
+const jobs = {load, encode, loadWords, substitutes, loadHeads, label, answer};
 let last = Promise.resolve();
 onmessage = ({data: {id, job, ...rest}}) => {
   last = last.then(async () => {
