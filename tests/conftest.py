@@ -13,6 +13,9 @@ from tests.support.paths import DATA
 
 # TensorFlow is imported in functions: xdist's first process runs no tests.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # As many threads as processors in each worker wait for each other: a fifth of the time.
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 gc.disable()  # until all is imported, which takes a fifth longer with searches
 
 # A doctest run would import the benchmarks, and so the other systems they need.
