@@ -133,7 +133,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             TAGGER | {"train": work / "ko-ner.train.conll", "word_dim": 35},
             "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of "
             "them held out (CC BY-SA 4.0)",
-            dev="KLUE, a fifth",
+            dev="KLUE, a fifth, words with particles",
             ends=work / "ko-ner.ends.conll",
         ),
         "ko-sentiment": Recipe(

@@ -19,7 +19,7 @@ ANSWERS = {  # name → text → what is found
         "Angela Merkel/PER Barack Obama/PER Berlin/LOC",
     ),
     "ko-pos": ("그는 책을 샀다.", "그는/PRON 책을/NOUN 샀다/VERB ./PUNCT"),
-    "ko-ner": ("문재인 대통령이 서울에서 연설했다.", "문재인/PS 서울에서/LC"),
+    "ko-ner": ("문재인 대통령이 서울에서 연설했다.", "문재인/PS 서울/LC"),
 }
 
 
