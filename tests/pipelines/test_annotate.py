@@ -74,9 +74,11 @@ def test_conllu_gives_raw_text_back(head, tmp_path):
 
 
 @pytest.mark.slow  # ten thousand lines
+@pytest.mark.filterwarnings("ignore:ko-pos reads Korean")
 def test_conllu_gives_lines_of_reviews_back(data, tmp_path):
-    reviews = (line.split("\t")[1] for line in data("ko_nsmc/ratings_train.txt").open())
-    assert_text_is_given_back([*itertools.islice(reviews, 10_000)], "ko-pos", tmp_path)
+    with data("ko_nsmc/ratings_train.txt").open(encoding="utf-8") as file:
+        reviews = [line.split("\t")[1] for line in itertools.islice(file, 10_000)]
+    assert_text_is_given_back(reviews, "ko-pos", tmp_path)
 
 
 def assert_text_is_given_back(raw, head, folder):
