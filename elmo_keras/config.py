@@ -27,7 +27,9 @@ CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
 UNKNOWN_WORD = "<oov>"
 SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
 
-TokenizerName = Literal["spaces", "words"]  # how text is split, see `text.tokenizers`
+TokenizerName = Literal[
+    "spaces", "words", "ewt", "gsd"
+]  # how text is split, see `text.tokenizers`
 Arithmetic = Literal["float32", "bfloat16", "mixed_bfloat16", "int8"]
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {
@@ -170,8 +172,8 @@ class ElmoConfig:
         lstm_projection: whether LSTM layers have a projection even if `units` is
             `projection_dim`; in bilm-tf they have none then, and `proj_clip` no effect.
         tokenizer: how the text of the model was split, and how a `str` is split by
-            default: at `"spaces"` (as published), or into `"words"` and punctuation
-            (`elmo_keras.split_words`).
+            default: at `"spaces"` (as published), or by the rules of
+            `elmo_keras.split_words` that have this name.
 
     Raises:
         ValueError: a value is out of range; the message names the field.

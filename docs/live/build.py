@@ -30,9 +30,10 @@ from elmo_keras.pipelines.head_files import HeadFile, read_head
 from elmo_keras.pipelines.light_heads import LightTagger, LightTokenVectors
 from elmo_keras.pipelines.pipeline import PREDICATES, find_head, names
 from elmo_keras.tasks.entities import PREDICATE, marks_spans
+from elmo_keras.text.word_rules import word_rules
 
 HERE = Path(__file__).parent
-PAGE = "index.html", "live.css", "live.js", "sw.js", "korean.json"
+PAGE = "index.html", "live.css", "live.js", "words.mjs", "sw.js", "korean.json"
 LSTM = "kernel", "recurrent_kernel", "bias"
 TASKS = "pos", "ner", "srl", "sentiment", "qa"  # whose heads run without TensorFlow
 # Class → what it finds, its LSTMs, dense layers, and attentions.
@@ -96,7 +97,8 @@ def build(folder: Path, languages: dict[str, dict]) -> None:
                 f"The runtime and the model of {language} should have at most "
                 f"{FIRST_CLICK:,} bytes. They have {first:,}: take a smaller model."
             )
-    page = {"runtimeBytes": runtime, "languages": entries}
+    rules = word_rules("words", explicit=True)
+    page = {"runtimeBytes": runtime, "languages": entries, "wordRules": rules}
     (folder / "models.json").write_text(json.dumps(page, ensure_ascii=False), "utf-8")
 
 

@@ -1,10 +1,13 @@
 // The page: sentences, a chosen word, and what the worker computes of them.
+import {splitter} from "./words.mjs";
+
 const MOST_SENTENCES = 20, MOST_WORDS = 60, NEAREST = 8, TOP = 10;
 const $ = id => document.getElementById(id);
 const json = name => fetch(name).then(response => response.json()).catch(() => null);
 const shown = new URLSearchParams(location.search).get("lang") ?? navigator.language.slice(0, 2);
 const [about, korean] = await Promise.all([json("models.json"), shown === "ko" ? json("korean.json") : null]);
 
+const tokens = about && splitter(about.wordRules);
 let language, names = [], sentences = [], chosen = [0, 0], layer = 0;
 const loaded = new Set(); // jobs that fetched more for this language
 let worker, version = 0, vectorsOf = new Map(), points = new Map();
@@ -146,18 +149,6 @@ function take({word, sentences}) {
 }
 
 // Sentences.
-
-const ENDING = "n't|'(?:s|ll|re|ve|d|m)";
-const PIECE = new RegExp(`^(?:(${ENDING})|([^\\p{L}\\p{N}]*)(.*?)(${ENDING})?([^\\p{L}\\p{N}\\p{M}]*))$`, "isu");
-
-function tokens(sentence) {
-  const straight = sentence.replace(/(?<=\p{L})’(?=\p{L})/gu, "'").trim();
-  return straight.split(/\s+/).flatMap(piece => {
-    const [, alone, before = "", word, ending, after = ""] = PIECE.exec(piece);
-    const marks = text => text.match(/(.)\1*/gsu) ?? []; // "..." is one
-    return [alone, ...marks(before), word, ending, ...marks(after)].filter(Boolean);
-  });
-}
 
 async function update(choice = chosen) {
   const mine = ++version;

@@ -1,5 +1,5 @@
 // Keeps what was fetched, for a reload without a network; with one, the newest is taken.
-const CACHE = "elmo-keras", START = ["./", "live.css", "live.js", "korean.json", "models.json"];
+const CACHE = "elmo-keras", START = ["./", "live.css", "live.js", "words.mjs", "korean.json", "models.json"];
 
 self.addEventListener("install", event => {
   self.skipWaiting();

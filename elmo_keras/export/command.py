@@ -78,7 +78,8 @@ class Choices:
     no_warmup: Annotated[bool, SAVED] = False
     trainable: Annotated[Literal["nothing", "mix", "all"], SAVED] = "mix"
     tokenizer: Annotated[
-        Literal["spaces", "words", "whitespace", "unicode_script"] | None, SAVED
+        Literal["spaces", "words", "ewt", "gsd", "whitespace", "unicode_script"] | None,
+        SAVED,
     ] = None
     normalization: Annotated[Literal["NFC"] | None, SAVED] = None
     as_dict: Annotated[bool, USE] = False

@@ -9,7 +9,7 @@ from elmo_keras.argument_checks import check_choices
 from elmo_keras.text.characters import tensorflow_text
 from elmo_keras.text.tokens import tokenize
 
-Splitting = Literal["spaces", "words", "whitespace", "unicode_script"]
+Splitting = Literal["spaces", "words", "ewt", "gsd", "whitespace", "unicode_script"]
 INPUT_NAMES = "sentences", "text"  # google/elmo has text
 
 
@@ -45,7 +45,7 @@ def splitter(
 ) -> Callable[[tf.Tensor], tf.RaggedTensor]:
     """A function: texts `(batch,)` → the tokens of each, ragged `(batch, tokens)`.
 
-    `"words"` is `split_words`; `"whitespace"` is ASCII white space, as in the files that a
+    `"words"`, `"ewt"` and `"gsd"` are of `split_words`; `"whitespace"` is ASCII white space, as in the files that a
     model is trained on; `"unicode_script"` of tensorflow-text separates punctuation from
     words. A text is normalised first; bytes that are not UTF-8 stay as they are.
     """

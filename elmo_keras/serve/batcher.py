@@ -18,7 +18,7 @@ from elmo_keras.serve.errors import invalid, shutting_down, too_late, too_much
 from elmo_keras.serve.servable import Servable
 from elmo_keras.serve.signature import Arrays, Signature
 
-# With punctuation, no token is shorter than one of these.
+# With punctuation, no token is shorter than one of these; in "ewt", half of one.
 _PARTS = re.compile(rb"[A-Za-z]+|[\xc0-\xff][\x80-\xbf]*|[^ \t\n\v\f\r]")
 
 
@@ -193,7 +193,8 @@ def longest(inputs: Arrays, tokenizer: str) -> int:
     """The number of tokens of the longest row; of a text, an upper bound."""
     texts = [x for x in inputs.values() if x.dtype == object and x.ndim == 1]
     words = _PARTS.findall if tokenizer not in ("spaces", "whitespace") else bytes.split
-    counts = [len(words(text)) for array in texts for text in array]
+    most = 2 if tokenizer == "ewt" else 1  # can|not
+    counts = [most * len(words(text)) for array in texts for text in array]
     return max([n_columns(inputs), *counts])
 
 

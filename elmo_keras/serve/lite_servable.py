@@ -79,10 +79,10 @@ class LiteServable(Servable):
         return self._outputs(sentences, time, keys)
 
     def _split(self, text):
-        if self.tokenizer == "words":
-            tokens = split_words(text.decode(errors="replace"))
-            return [token.encode() for token in tokens]
-        return [token for token in text.split(b" ") if token]
+        if self.tokenizer == "spaces":
+            return [token for token in text.split(b" ") if token]
+        tokens = split_words(text.decode(errors="replace"), self.tokenizer)
+        return [token.encode() for token in tokens]
 
     def _outputs(self, sentences, time, keys):
         lengths = np.array([len(tokens) for tokens in sentences], np.int32)

@@ -15,7 +15,8 @@ class Tokenize(keras.layers.Layer):
     """Splits texts into tokens, for an `Elmo` layer after it.
 
     Args:
-        tokenizer: `"words"`, as `split_words`, or `"spaces"`: at ASCII white space.
+        tokenizer: `"words"`, `"ewt"` or `"gsd"`, see `split_words`; or `"spaces"`: at
+            ASCII white space.
 
     Call arguments:
         texts: string tensor `(batch,)` or `(batch, 1)`.

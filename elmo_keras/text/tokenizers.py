@@ -1,84 +1,115 @@
 """Split text into tokens, by name."""
 
+import functools
+import itertools
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import get_args
 
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
+from elmo_keras.text.word_rules import FULL_STOP, MARK, RULES, word_rules
 
 Span = tuple[int, int]
 Tokenizer = Callable[[str], Sequence[str]]  # text → tokens
 
-ZERO_WIDTH_JOINER = "\u200d"
-# Zero width non-joiner, joiner and word joiner, and the soft hyphen: inside of words.
-_JOINERS = "\u200c\u200d\u2060\u00ad"
-
-
-def join_at_marks(text: str, spans: Iterable[Span]) -> list[Span]:
-    """The spans of tokens, in order, joined where a mark or a joiner separates them.
-
-    Python's `\\w` leaves out combining marks, so that a regular expression ends a word at
-    each vowel sign of Devanagari or Thai and at each accent of decomposed text. A zero
-    width joiner also joins signs, as in emoji.
-    """
-    if text.isascii():
-        return list(spans)
-    joined: list[Span] = []
-    for begin, end in spans:
-        if joined and joined[-1][1] == begin and _belong(text, joined[-1][0], begin):
-            joined[-1] = joined[-1][0], end
-        else:
-            joined.append((begin, end))
-    return joined
-
-
-def _belong(text, first, begin):
-    """Whether the token at `begin` continues the one from `first` to it."""
-    if extends(text[begin]) or text[begin - 1] == ZERO_WIDTH_JOINER:
-        return True
-    is_word = text[first].isalnum() and text[begin].isalnum()
-    return is_word and extends(text[begin - 1])
-
-
-def extends(character: str) -> bool:
-    """Whether it is a combining mark or a joiner, which belongs to what is before it."""
-    return unicodedata.category(character)[0] == "M" or character in _JOINERS
-
-
-_CONTRACTION = r"(?:n['’]t|['’](?:s|m|re|ve|ll|d))(?![^\W_])"
-_TOKEN = re.compile(
-    rf"""
-    {_CONTRACTION}
-    | (?: (?!{_CONTRACTION})
-          (?: [^\W_] | (?<=[a-z0-9]) [.,'’·/-] (?=[a-z0-9]) ) )+
-      (?: (?<=[0-9]) % )?
-    | ([.!?~]) \1*
-    | [^\w\s\u200b] | _
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+# What is between spaces is often the same: the most of it, and its characters, whose
+# tokens are remembered.
+MOST_KNOWN, LONGEST_KNOWN = 2**15, 50
+# What is between spaces. If no rule but the first reads more than its word, group 1 is it.
+_PIECES = {
+    name: re.compile(
+        rf"((?:{latin}(?=[,!?]?(?!\S))|[가-힣]+)(?=[.,!?]?(?!\S)))[.,!?]?|\S+"
+    )
+    for name, latin in {
+        "words": "[A-Za-z]+",
+        "gsd": "[A-Za-z]+",
+        "ewt": "[A-Za-z]*[B-DF-LN-RU-Zb-df-ln-ru-z]",
+    }.items()
+}
+_known: dict[str, dict[str, list[Span]]] = {name: {} for name in RULES}
 _ASCII_SPACES = re.compile(r"[ \t\n\r\v\f]+")
 
 
-def split_words(text: str) -> list[str]:
-    """The tokens of raw text, split like the training text of most language models.
+def split_words(text: str, tokenizer: str = "words") -> list[str]:
+    """The tokens of raw text.
 
-    Words are split at spaces, English contractions as in the Penn Treebank, and
-    punctuation is split off, except inside numbers and Latin words (`7.5`, `F-22`).
-    Repetitions of one of `.!?~` stay together; other signs are tokens of their own. The
-    zero width space is a space.
+    Args:
+        text: a text, best of one sentence.
+        tokenizer: `"words"` splits as the text of the models in the package was:
+            punctuation apart, except in abbreviations, numbers, addresses and Latin words
+            (`Mr.`, `7.5`, `F-22`), and English contractions as in the Penn Treebank.
+            `"ewt"` and `"gsd"` split as the treebanks of Universal Dependencies for
+            English and Korean: in English at the hyphens of compounds, and words such as
+            `cannot`; in both `%`. Smileys, dates and telephone numbers are whole there.
 
-    >>> split_words("I don't... 7.5점, 재밌어요^^")
-    ['I', 'do', "n't", '...', '7.5점', ',', '재밌어요', '^', '^']
+    A full stop at the end of the text is a token, also after an abbreviation.
+
+    >>> split_words("Mr. Kim doesn't, 7.5점, 재밌어요^^")
+    ['Mr.', 'Kim', 'does', "n't", ',', '7.5점', ',', '재밌어요', '^', '^']
+    >>> split_words("A well-known Dr. cannot rest :)", "ewt")
+    ['A', 'well', '-', 'known', 'Dr.', 'can', 'not', 'rest', ':)']
     """
-    return [text[begin:end] for begin, end in word_spans(text)]
+    return [text[begin:end] for begin, end in word_spans(text, tokenizer)]
 
 
-def word_spans(text: str) -> list[Span]:
+def word_spans(text: str, tokenizer: str = "words") -> list[Span]:
     """Where the tokens of `split_words` begin and end."""
-    return join_at_marks(text, (match.span() for match in _TOKEN.finditer(text)))
+    if "%" in text and not text.isascii():
+        spans = _places(_mark(text, tokenizer))
+    else:
+        spans = _spans_of_pieces(text, tokenizer)
+    if spans and spans[-1][1] - spans[-1][0] > 1:  # as `FULL_STOP`
+        begin, end = spans[-1]
+        if text[end - 1] == "." and text[end - 2].isalpha():
+            spans[-1:] = [(begin, end - 1), (end - 1, end)]
+    return spans
+
+
+def _spans_of_pieces(text, tokenizer):
+    """The spans of tokens, of which none depends on what is beyond a space."""
+    known, pieces = _known[tokenizer], [*_PIECES[tokenizer].finditer(text)]
+    if len(known) > MOST_KNOWN:
+        known.clear()
+    spans = {m[0]: known.get(m[0]) for m in pieces if not m.lastindex}
+    if new := [piece for piece, its in spans.items() if its is None]:
+        marked = _mark("\n".join(new), tokenizer).split("\n")
+        spans.update(zip(new, map(_places, marked)))
+        known.update((p, spans[p]) for p in new if len(p) <= LONGEST_KNOWN)
+    found = []
+    for match in pieces:
+        begin, end = match.span()
+        if match.lastindex:  # a word, and perhaps a sign
+            if (middle := match.end(1)) < end:
+                found += (begin, middle), (middle, end)
+            else:
+                found.append((begin, end))
+        else:
+            found += [(begin + a, begin + b) for a, b in spans[match[0]]]
+    return found
+
+
+def _mark(text, tokenizer):
+    text = text.replace(MARK, " ")
+    for pattern, replacement in _rules(tokenizer):
+        if pattern.search(text):  # quicker than a replacement of nothing
+            text = pattern.sub(replacement, text)
+    return text
+
+
+def _places(text):
+    """Where tokens begin and end in a text with marks around them."""
+    places = [0, *itertools.accumulate(map(len, text.split(MARK)))]
+    return [(a, b) for a, b in zip(places[1::2], places[2::2]) if a < b]
+
+
+@functools.cache
+def _rules(tokenizer):
+    return [
+        (re.compile(pattern), replacement.replace(r"\0", r"\g<0>"))
+        for pattern, replacement in word_rules(tokenizer)
+        if pattern != FULL_STOP[0]
+    ]
 
 
 def split_spaces(text: str) -> list[str]:
@@ -88,7 +119,7 @@ def split_spaces(text: str) -> list[str]:
 
 TOKENIZERS: dict[str | None, Tokenizer] = {
     "spaces": split_spaces,
-    "words": split_words,
+    **{name: functools.partial(split_words, tokenizer=name) for name in RULES},
 }
 
 

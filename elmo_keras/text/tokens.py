@@ -19,8 +19,8 @@ def tokenize(text: tf.Tensor, tokenizer: Any = "spaces") -> tf.RaggedTensor:
 
     Args:
         text: string tensor `(batch,)`.
-        tokenizer: `"spaces"` to split on ASCII white space, or `"words"` to split words
-            and punctuation as `split_words` does, both with core operations only; or a
+        tokenizer: `"spaces"` to split on ASCII white space, or `"words"`, `"ewt"` or
+            `"gsd"` as `split_words` does, all with core operations only; or a
             tensorflow-text tokenizer, an object whose `tokenize` takes a string tensor
             `(batch,)` and returns a RaggedTensor.
 
@@ -36,7 +36,9 @@ def tokenize(text: tf.Tensor, tokenizer: Any = "spaces") -> tf.RaggedTensor:
     if not isinstance(tokenizer, str):
         return tokenizer.tokenize(text)
     check_choices(get_args(TokenizerName), tokenizer=tokenizer)
-    return tf.strings.split(text) if tokenizer == "spaces" else placed_words(text).words
+    if tokenizer == "spaces":
+        return tf.strings.split(text)
+    return placed_words(text, tokenizer).words
 
 
 def string_tensor(inputs):

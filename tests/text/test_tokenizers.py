@@ -1,5 +1,9 @@
 """Words of raw text: in all scripts, with their places, in Python and in a graph."""
 
+import json
+import shutil
+import subprocess
+import time
 import unicodedata
 
 import numpy as np
@@ -8,33 +12,69 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer_text import as_utf8, offset_tokens
 from elmo_keras.text.graph_tokenizer import placed_words
-from elmo_keras.text.tokenizers import split_spaces, split_words
+from elmo_keras.text.tokenizers import split_spaces, split_words, word_spans
+from elmo_keras.text.word_rules import RULES, word_rules
+from tests.support.paths import DATA, ROOT
+
+EVERYWHERE = [
+    ("I don't know, it's Ann's.", "I do n't know , it 's Ann 's ."),
+    ("They'll say DON’T... I'd've", "They 'll say DO N’T ... I 'd 've"),
+    ("영화 최고!! 7.5점,재밌어요", "영화 최고 !! 7.5점 , 재밌어요"),
+    ("'s a n't 'quoted' word", "'s a n't ' quoted ' word"),
+    ("the boys' 'tis 'em", "the boys ' 'tis 'em"),
+    ("영화.재미 (2) 🙂🙂", "영화 . 재미 ( 2 ) 🙂 🙂"),
+    ("Mr. Kim and J. R. R. T. of", "Mr. Kim and J. R. R. T. of"),
+    ("the U.S. Army, p.m. and e.g. W.H.S. x", "the U.S. Army , p.m. and e.g. W.H.S. x"),
+    ("in the U.S.", "in the U.S ."),
+    ("at 3:30 on 3/4/2001 or $1,000.50", "at 3:30 on 3/4/2001 or $ 1,000.50"),
+    (
+        "(http://a.b/c?d=1&e_f-g). a_b@c-d.org",
+        "( http://a.b/c?d=1&e_f-g ) . a_b@c-d.org",
+    ),
+    ("www.a.org에서 b@c.kr로", "www.a.org 에서 b@c.kr 로"),
+    ("AT&T O'Neill -- a", "AT&T O'Neill -- a"),
+    (" \t ", ""),
+    ("नमस्ते दुनिया।", "नमस्ते दुनिया ।"),
+    ("ภาษาไทยที่ดี ครับ", "ภาษาไทยที่ดี ครับ"),
+    ("שָׁלוֹם, X", "שָׁלוֹם , X"),  # with vowels
+    ("か\u3099く。", "か\u3099く 。"),  # decomposed
+    ("می\u200cخواهم", "می\u200cخواهم"),  # with a non-joiner
+    ("co\u00adop.", "co\u00adop ."),  # a soft hyphen
+    ("👩\u200d👧🙂👍🏽🇰🇷🇺🇸", "👩\u200d👧 🙂 👍🏽 🇰🇷 🇺🇸"),
+    ("♥\ufe0f!", "♥\ufe0f !"),  # an emoji with a selector
+    ("!\u0301a", "!\u0301 a"),  # a mark of a sign
+    ("가\u200b 나\u200b \ufeff \ufe0f \xad", "가 나"),  # spaces, and joiners of nothing
+]
+BY_TOKENIZER = [
+    ("words", "F-22s at 99.9% of well-known a/b", "F-22s at 99.9 % of well-known a/b"),
+    ("words", "약 50%, 50%의 50% 정도", "약 50% , 50% 의 50% 정도"),
+    ("words", "cannot gonna :) ^^ @a #b a_b", "cannot gonna : ) ^ ^ @ a # b a _ b"),
+    ("ewt", "a well-known F-22 at 9%", "a well - known F - 22 at 9 %"),
+    ("ewt", "an e-mail, pre-war co-op", "an e-mail , pre-war co-op"),
+    ("ewt", "and/or w/o 1/2", "and / or w/o 1/2"),
+    (
+        "ewt",
+        "Cannot, gonna, gotta, dont, thats, Im",
+        "Can not , gon na , got ta , do nt , that s , I m",
+    ),
+    ("ewt", ":) :-( =) :D <3 ^^ ^_^ -_-", ":) :-( =) :D <3 ^^ ^_^ -_-"),
+    ("ewt", "what?! no.... $$$ >> << *** ,", "what ?! no .... $$$ >> << *** ,"),
+    ("ewt", "@user #topic # 1 713-853-3848", "@user #topic # 1 713-853-3848"),
+    (
+        "ewt",
+        "10am 5p.m. in '05, the '90s, 80's",
+        "10 am 5 p.m. in '05 , the '90s , 80's",
+    ),
+    ("ewt", "the end.Then mama`s", "the end . Then mama `s"),
+    ("gsd", "10~12월, 베이징-상하이 5%로 T-50", "10~12월 , 베이징-상하이 5 % 로 T-50"),
+    ("gsd", "시ㆍ도 ''인용'' ^^ 와~~", "시 ㆍ 도 '' 인용 '' ^^ 와 ~ ~"),
+]
+CASES = [(name, *case) for case in EVERYWHERE for name in RULES] + BY_TOKENIZER
 
 
-@pytest.mark.parametrize(
-    "text, tokens",
-    [
-        ("I don't know, it's Ann's.", "I do n't know , it 's Ann 's ."),
-        ("They'll say DON’T...", "They 'll say DO N’T ..."),
-        ("영화 최고!! 7.5점,재밌어요^^", "영화 최고 !! 7.5점 , 재밌어요 ^ ^"),
-        ("F-22s at 99.9% of a_b", "F-22s at 99.9% of a _ b"),
-        ("'s a n't 'quoted' word", "'s a n't ' quoted ' word"),
-        ("영화.재미 (2)~~ 🙂🙂", "영화 . 재미 ( 2 ) ~~ 🙂 🙂"),
-        (" \t ", ""),
-        ("नमस्ते दुनिया।", "नमस्ते दुनिया ।"),
-        ("ภาษาไทยที่ดี ครับ", "ภาษาไทยที่ดี ครับ"),
-        ("שָׁלוֹם, X", "שָׁלוֹם , X"),  # with vowels
-        ("か\u3099く。", "か\u3099く 。"),  # decomposed
-        ("می\u200cخواهم", "می\u200cخواهم"),  # with a non-joiner
-        ("co\u00adop.", "co\u00adop ."),  # a soft hyphen
-        ("👩\u200d👧🙂", "👩\u200d👧 🙂"),
-        ("♥\ufe0f!", "♥\ufe0f !"),  # an emoji with a selector
-        ("!\u0301a", "!\u0301 a"),  # a mark of a sign
-        ("가\u200b 나\u200b", "가 나"),  # zero width spaces
-    ],
-)
-def test_words_of_all_scripts_are_split_from_signs(text, tokens):
-    assert split_words(text) == split_words(tokens) == tokens.split()
+@pytest.mark.parametrize(("tokenizer", "text", "tokens"), CASES)
+def test_words_are_split_as_in_the_corpora(tokenizer, text, tokens):
+    assert split_words(text, tokenizer) == tokens.split()
 
 
 # What rules of `split_words` look at, and neighbours of each kind.
@@ -56,18 +96,92 @@ TEXTS = [
 ]
 
 
-def test_a_graph_splits_as_python_does():
+def drawn_texts():
     rng = np.random.default_rng(0)
-    pieces = ["".join(rng.choice(PIECES, n)) for n in rng.integers(0, 24, 5000)]
-    texts = TEXTS + pieces
-    found = placed_words(tf.constant(texts))
-    rows = zip(texts, *(x.to_list() for x in (found.words, found.begins, found.ends)))
-    for text, words, *places in rows:
-        expected = offset_tokens(text)
-        assert [word.decode() for word in words] == expected.tokens, ascii(text)
-        content = text.encode()
-        for bytes_before, offsets in zip(places, (expected.begins, expected.ends)):
-            assert [len(content[:n].decode()) for n in bytes_before] == offsets
+    return ["".join(rng.choice(PIECES, n)) for n in rng.integers(0, 24, 5000)]
+
+
+def raw_lines():
+    """10,000 lines of all kinds: reviews, articles, messages, the web."""
+    files = {
+        "ko_nsmc/ratings_valid.txt": lambda line: line.split("\t")[1],
+        "en_goemotions/dev.tsv": lambda line: line.split("\t")[0],
+        "en_qa/train.json": None,
+        "ko_qa/korquad_train.json": None,
+        "en_ewt/en_ewt-ud-dev.conllu": lambda line: line.partition("# text = ")[2],
+        "ko_ud_gsd/ko_gsd-ud-dev.conllu": lambda line: line.partition("# text = ")[2],
+    }
+    lines = []
+    for name, column in files.items():
+        if not (DATA / name).exists():
+            pytest.skip(f"needs {name} in the folder of ELMO_KERAS_DATA")
+        content = (DATA / name).read_text(encoding="utf-8")
+        if column is None:
+            articles = json.loads(content)["data"]
+            found = [p["context"] for a in articles for p in a["paragraphs"]]
+        else:
+            found = [*filter(None, map(column, content.splitlines()))]
+        lines += found[:2200]
+    assert len(lines) > 10_000
+    return lines
+
+
+@pytest.mark.parametrize("texts", [drawn_texts, raw_lines])
+@pytest.mark.parametrize("tokenizer", RULES)
+def test_a_graph_splits_as_python_does(tokenizer, texts):
+    texts = [*TEXTS, *(text for _, text, _ in CASES), *texts()]
+    placed = placed_words(tf.constant(texts), tokenizer)
+    rows = zip(
+        texts, *(x.to_list() for x in (placed.words, placed.begins, placed.ends))
+    )
+    for text, words, begins, ends in rows:
+        spans = word_spans(text, tokenizer)
+        assert [w.decode() for w in words] == [text[a:b] for a, b in spans], ascii(text)
+        sizes = [(len(text[:a].encode()), len(text[:b].encode())) for a, b in spans]
+        assert [*zip(begins, ends)] == sizes
+
+
+@pytest.mark.parametrize("texts", [drawn_texts, raw_lines])
+@pytest.mark.parametrize("tokenizer", RULES)
+def test_a_browser_splits_as_python_does(tokenizer, texts):
+    if shutil.which("node") is None:
+        pytest.skip("needs Node.js")
+    texts = [*TEXTS, *(text for _, text, _ in CASES), *texts()]
+    source = f"""
+        import {{splitter}} from {json.dumps(str(ROOT / "docs/live/words.mjs"))};
+        import {{readFileSync}} from "node:fs";
+        const {{rules, texts}} = JSON.parse(readFileSync(0, "utf8"));
+        console.log(JSON.stringify(texts.map(splitter(rules))));
+    """
+    sent = {"rules": word_rules(tokenizer, explicit=True), "texts": texts}
+    node = ["node", "--input-type=module", "--eval", source]
+    result = subprocess.run(
+        node, input=json.dumps(sent), capture_output=True, text=True
+    )
+    assert not result.returncode, result.stderr[-2000:]
+    for text, words in zip(texts, json.loads(result.stdout), strict=True):
+        assert words == split_words(text, tokenizer), ascii(text)
+
+
+KINDS = (
+    "a 1 가 . , ' - / : @ # % $ ~ ! & _ ( < ` a. a- a' a/ a@ a@a. 1. 1- 1: 1/ 'a A. Mr."
+)
+KINDS += " http://a www. e- ^ :) 가. 가~ \u200d a\u0301 \U0001f600 n't 's can not \x1f"
+
+
+@pytest.mark.parametrize("tokenizer", RULES)
+def test_the_time_is_linear(tokenizer):
+    kinds = KINDS.split() + ["a ", ". ", "Mr. ", "1% 가 ", " ", "\n"]
+    texts = [kind * (100_000 // len(kind)) for kind in kinds]
+    lengths = []
+    for text in texts:
+        begin = time.process_time()
+        lengths.append(len(word_spans(text, tokenizer)))
+        assert time.process_time() - begin < 5, text[:10]  # quadratic: minutes
+    begin = time.process_time()
+    words = placed_words(tf.constant(texts), tokenizer).words
+    assert time.process_time() - begin < 5 * len(texts)
+    assert words.row_lengths().numpy().tolist() == lengths
 
 
 def test_split_text_is_split_at_ascii_white_space_only():
