@@ -64,6 +64,7 @@ class Recipe(NamedTuple):
     predicates: dict[str, Any] | None = None  # settings of the head that finds them
     label_names: dict[str, str] | None = None
     licence: str = "CC BY-SA 4.0"
+    tokenizer: str = "words"  # of the treebank that its tokens come from
     ends: Path | None = (
         None  # columns with types `TYPE/N` of spans that end within a token
     )
@@ -83,6 +84,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             TAGGER | files(data / "en_ewt/en_ewt-ud"),
             "UD English-EWT (CC BY-SA 4.0)",
             dev="EWT",
+            tokenizer="ewt",
         ),
         "en-ner": Recipe(
             Tagging(kind="ner"),
@@ -94,6 +96,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "and Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth "
             "of Wikigold and of Universal NER, WNUT-17's dev, the tweets `h`",
             dev="all four sets together",
+            tokenizer="ewt",
         ),
         "en-srl": Recipe(
             Tagging(kind="srl"),
@@ -101,6 +104,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "PropBank's roles over UD English-EWT (both CC BY-SA 4.0)",
             dev="EWT, given predicates",
             predicates=TAGGER | roles | no_words | {"units": 100},
+            tokenizer="ewt",
         ),
         "en-coref": Recipe(
             Coreference(no_singletons=True),
@@ -127,6 +131,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             TAGGER | files(data / "ko_ud_gsd/ko_gsd-ud"),
             "UD Korean-GSD (CC BY-SA 4.0)",
             dev="GSD",
+            tokenizer="gsd",
         ),
         "ko-ner": Recipe(
             Tagging(kind="ner"),
@@ -224,6 +229,7 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
             label_names=names,
             ends=ends,
             language=name[:2],
+            tokenizer=recipe.tokenizer,
         )
         if isinstance(task, (Tagging, Classification)):
             model = keras.models.load_model(file, compile=False)

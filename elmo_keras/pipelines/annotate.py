@@ -134,7 +134,8 @@ def _fingerprint(name):
 
 
 def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
-    texts = (read_text(0, line.decode().rstrip("\r\n")) for line in lines)
+    tokenizer = pipelines[0].tokenizer  # all annotate the same words
+    texts = (read_text(0, line.decode().rstrip("\r\n"), tokenizer) for line in lines)
     return predict_texts(pipelines, texts)
 
 
@@ -217,8 +218,10 @@ def ask(
     loaded = _load(model) if type_of(model) == "pairs" else None
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")
-    read = read_text(0, context)
-    asked = [read_text(i, question) for i, question in enumerate(questions)]
+    read = read_text(0, context, loaded.tokenizer)
+    asked = [
+        read_text(i, question, loaded.tokenizer) for i, question in enumerate(questions)
+    ]
     for one in (read, *asked):
         loaded.check_script(one)
     found = loaded.best([(one, read) for one in asked], answers)

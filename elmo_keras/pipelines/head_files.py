@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.files import file_digest, replacing, whole_file
 from elmo_keras.formats.model_parts import TRAINING, parts_of_model
 from elmo_keras.formats.quantise import quantise
@@ -28,6 +28,7 @@ from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.pipelines.span_ends import SpanEnds
 from elmo_keras.quiet import quiet_import
 from elmo_keras.text.sentences import str_tokens
+from elmo_keras.text.word_rules import RULES
 
 if TYPE_CHECKING:
     from elmo_keras.tasks.task_model import TaskModel
@@ -68,6 +69,7 @@ class HeadFile(NamedTuple):
     language_model: str
     language: str | None
     arrays: dict[str, np.ndarray]
+    tokenizer: str = "words"  # how a text is split, see `split_words`
 
     @property
     def config(self) -> dict[str, Any]:
@@ -129,7 +131,14 @@ def read_head(folder: Path) -> HeadFile:
         beside = folder / name
         language_model = os.path.realpath(beside) if beside.exists() else name
         weights = _dequantized(arrays)
-        head = HeadFile(card["model"], language_model, card.get("language"), weights)
+        head = HeadFile(
+            card["model"],
+            language_model,
+            card.get("language"),
+            weights,
+            card.get("tokenizer", "words"),
+        )
+        check_choices(tuple(RULES), tokenizer=head.tokenizer)
         words = json.loads(arrays[_WORDS].tobytes())
         head.vectors["words"] = str_tokens(words)
         sizes = [v for v in (head.config | head.vectors).values() if type(v) is int]
@@ -197,7 +206,9 @@ def save_head(
         folder: of the head.
         label_names: label → the name that the head has for it.
         ends: where the spans of a tagger end within their last token.
-        **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another script.
+        **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another
+            script; `tokenizer`, how it splits texts: `"words"`, `"ewt"` or `"gsd"`, see
+            `split_words`.
 
     Raises:
         ValueError: the model's frozen language model is another one, or it has none; or

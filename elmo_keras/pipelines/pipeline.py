@@ -53,6 +53,7 @@ class NamedPipeline:
         model: computes the predictions.
         embedder: of the layers that it reads, or None.
         language: of the texts, `"en"`, `"ko"` or None.
+        tokenizer: how texts are split, see `split_words`.
     """
 
     def __init__(
@@ -62,9 +63,11 @@ class NamedPipeline:
         *,
         embedder: Embedder | None = None,
         language: str | None = None,
+        tokenizer: str = "words",
     ):
         self.name, self.model = name, model
         self.embedder, self.language = embedder, language
+        self.tokenizer = tokenizer
         self._head = absolute_head(name)
 
     def __repr__(self) -> str:
@@ -112,13 +115,13 @@ class Pipeline(NamedPipeline):
     ) -> Any:
         values = plain(texts)
         if isinstance(values, (str, bytes)):
-            return next(self.pipe([read_text(0, values)]))
+            return next(self.pipe([read_text(0, values, self.tokenizer)]))
         if not has_items(values):
             raise TypeError(
                 "Texts should be a str, or a list of texts, each a str or a list of "
                 f"tokens. Received: {shortened(texts)}"
             )
-        read = itertools.starmap(read_text, enumerate(values))
+        read = (read_text(i, value, self.tokenizer) for i, value in enumerate(values))
         if isinstance(values, Iterator):
             return self.pipe(read)
         n, results = len(values) if isinstance(values, Sized) else None, []
@@ -346,7 +349,7 @@ class PairPipeline(NamedPipeline):
         for i, pair in enumerate(zip(*columns)):
             if not all(isinstance(text, str) for text in pair):
                 raise self._unlike(f"{shortened(pair)} in row {i}")
-            pairs.append([read_text(i, text) for text in pair])
+            pairs.append([read_text(i, text, self.tokenizer) for text in pair])
             for text in pairs[-1]:
                 self.check_script(text)
         results = []
@@ -505,7 +508,7 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
         return _keras_pipeline(name, load_task_model(Path(name)))
     folder = find_head(model)
     head = read_head(folder)
-    options: dict[str, Any] = {"language": head.language}
+    options: dict[str, Any] = {"language": head.language, "tokenizer": head.tokenizer}
     with whole_head(folder):
         if not is_light(head.model):
             return _keras_pipeline(name, keras_model(head), **options)

@@ -49,20 +49,20 @@ class Text(NamedTuple):
         return self.at(begin, end, label=part.label, score=part.score)
 
 
-def read_text(index: int, value: Sentence) -> Text:
+def read_text(index: int, value: Sentence, tokenizer: str = "words") -> Text:
     """A `str`, split into sentences and words; or the tokens of one sentence.
 
-    Words are split as `split_words` does, and composed (NFC), as models know them.
+    Words are split as `split_words` does by a tokenizer, and composed (NFC), as models know them.
     `index` is named in errors.
     """
     value = plain(value)
     if not isinstance(value, str):
         (tokens,) = words_of_sentences([value], first=index)
         if isinstance(value, bytes):
-            return read_text(index, value.decode())
+            return read_text(index, value.decode(), tokenizer)
         token_spans = [(i, i + 1) for i in range(len(tokens))]
         return Text(tokens, [tokens] if tokens else [], [token_spans] if tokens else [])
-    spans = list(sentence_words(value))
+    spans = list(sentence_words(value, tokenizer))
     words = [[normalize("NFC", value[a:b]) for a, b in row] for row in spans]
     return Text(value, words, spans)
 

@@ -1,63 +1,160 @@
-"""Sentences of running text, by a rule."""
+"""Sentences of running text, by rules."""
 
 import re
 from collections.abc import Iterator
 
 from elmo_keras.text.tokenizers import Span, word_spans
+from elmo_keras.text.word_rules import ABBREVIATIONS
 
 LONGEST = 4000  # characters; a longer sentence is cut at a space, or anywhere
-_ABBREVIATIONS = (
-    "adm al apr approx apt aug ave bros c ca capt cf ch cmdr co col corp cpl ct dec "
-    "dept dr ed eds eg e.g esp est etc feb fig figs fr ft gen gov hon i.e inc jan jr jul "
-    "jun lt ltd maj mar messrs mme mr mrs ms mt nov oct op p pp ph.d pres prof pvt "
-    "rep rev rt sec sen sep sept sgt sr st ste u.k u.n u.s univ v vol vols vs"
-).split()
+# Abbreviations that a sentence may end with, and words that often begin one.
+_LAST = set(
+    "a.m p.m jr sr inc ltd co cos corp bros dept etc al esq blvd ave rd sat sun oz lb lbs ft "
+    "yrs hrs jan feb mar apr jun jul aug sept sep oct nov dec mon tue tues wed thu thur "
+    "thurs fri u.s u.k u.n u.s.a e.u d.c l.a n.y b.c a.d ph.d m.d b.a m.a t.v".split()
+)
+_FIRST = set(
+    "The A An In On At By For From It Its He His She Her They Their We Our This That These "
+    "Those There As After Before But And When While Since During Although However If One "
+    "Some Many Most Other Another According Under With I You Your Then So Both Each Also My "
+    "What Why How Who Where Is Are Do Does Did Can Please Thanks Not No Yes".split()
+)
+_NUMBERED = {
+    "no",
+    "nos",
+    "ext",
+    "sec",
+    "fig",
+    "figs",
+    "vol",
+    "vols",
+    "p",
+    "pp",
+    "op",
+    "ch",
+}
+_NOT_LAST = {word.lower() for word in ABBREVIATIONS} - _LAST - _NUMBERED
+_NOT_LAST |= set("i.e e.g p.s adm apr apt ch incl min max tel sq misc avg ste".split())
+_CLOSE = "['\"”’)\\]»」』]"
 _END = re.compile(
-    r"""
-    (?<! [.!?…؟।] ) [.!?…؟।]++ ['"”’)\]»」』]*+       # the end of a sentence
-    (?= \s++ ['"“‘(\[«「『¿¡]*+ [^\W_a-z] )       # and the start of the next
-    | [。！？]++ ['"”’)\]»」』]*+
-    | \n [^\S\n]*+ (?= \n )                      # or an empty line
+    rf"""
+    (?<! [.!?…؟।] ) (?P<marks> [.!?…؟।]++ ) (?P<close> {_CLOSE}*+ )
+    (?: (?= \s++ ['"“‘(\[«「『¿¡]*+ (?P<next> \S ) )
+      # Without a space: after a Korean ending or any other mark, before Hangul; before a
+      # capital.
+      | (?: (?<= [다요죠까네음임함됨] \. ) | (?<= [가-힣ㄱ-ㆎ][!?] ) | (?<= [!?][!?] ) ) (?= [가-힣] )
+      | (?<= [a-z]{{2}} [.!?] ) (?= [A-Z][a-z] ) (?P<glued>)
+    )
+    | [。！？]++ {_CLOSE}*+
+    # A polite ending, before what continues no quotation.
+    | (?<= [가-힣] ) (?: 니다 | [어아해네세에예지려워게구데와돼겨줘봐셔져군]요 | [인는은던]가요 | 죠 )
+      (?= [ ]++ (?! 라고 | 라는 | 라며 | 하고 | 하는 | 하며 ) [^\W_] )
+    # Messages: after a smiley, the time of a header, a greeting; beside a rule.
+    | (?: (?<= [:;=]\) ) | (?<= [:;=]-\) ) ) (?= \s++ [A-Z] )
+    | [0-9]/[0-9]{{1,2}}/[0-9]{{2,4}} \s [0-9]{{1,2}}:[0-9]{{2}} (?: :[0-9]{{2}} )? \s [AP]M
+      (?= \s++ [^\W_0-9] )
+    | (?P<greeting> (?: Dear | Hi | Hello | Hey ) (?: [ ] [A-Z][\w.'-]*+ ){{0,3}} [ ]?[,:-]
+      | (?: Thanks | Thank[ ]you | Regards | Best | Sincerely | Cheers | Yours )
+        (?: [ ] [a-z]++ ){{0,3}} , (?= \s++ [A-Z]\w*+ (?! \s [a-z] ) ) ) (?= \s )
+    | (?<! \S ) https?://\S++ (?= \s++ (?: https?:// | [A-Z][a-z]*+ [ ] ) )
+    | (?<= \S ) (?= \s++ [-=_*]{{5}} ) | (?<! [-=_*] ) [-=_*]{{5,}}+ (?= \s )
+    | \n [^\S\n]*+ (?= \n )                      # an empty line
+    | \n (?= [^\S\n]*+ (?: [-*•·◦▪] [ ] | [0-9]{{1,2}} [.)] [ ] | [^\W_a-z] ) ) (?P<line>)
     """,
     re.VERBOSE,
 )
 _LAST_WORD = re.compile(r"(?:^|[\s('\"“‘\[])([^\s('\"“‘\[]*)$")
+_WORD = re.compile(r"\w+")
 
 
 def sentence_spans(text: str) -> list[Span]:
     """Where the sentences of a text begin and end, without white space around them.
 
     A sentence ends at `.`, `!`, `?` or `…`, with closing quotes and brackets, before white
-    space and what doesn't begin in lower case; not after an abbreviation or the initial of
-    a name. It also ends at `。` and at an empty line.
+    space, but not before a small letter after `…` or a quotation; at `。`; at an empty line,
+    and at the end of a line that the next word would have fitted on; in Korean also
+    without a space, and after a polite ending such as -니다 and -어요. It doesn't end after
+    the initial of a name, the numbers of a date or list, or an abbreviation, but for such
+    as `p.m.` before a word that often begins sentences.
 
-    >>> text = 'Dr. Kim met J. Lee. "Why?" he asked.'
+    >>> text = 'Dr. Kim met J. Lee at 5 p.m. Friday. "Why?" he asked.'
     >>> [text[begin:end] for begin, end in sentence_spans(text)]
-    ['Dr. Kim met J. Lee.', '"Why?" he asked.']
+    ['Dr. Kim met J. Lee at 5 p.m. Friday.', '"Why?" he asked.']
     """
     spans, begin = [], 0
     for match in _END.finditer(text):
-        if match[0] == "." and _is_abbreviation(text, match.start()):
-            continue
-        spans += _pieces(text, begin, match.end())
-        begin = match.end()
+        if _ends(text, match, begin):
+            spans += _pieces(text, begin, match.end())
+            begin = match.end()
     return [*spans, *_pieces(text, begin, len(text))]
 
 
-def sentence_words(text: str) -> Iterator[list[Span]]:
+def sentence_words(text: str, tokenizer: str = "words") -> Iterator[list[Span]]:
     """Where the words of each sentence begin and end in a text, as `split_words` splits it."""
     for begin, end in sentence_spans(text):
-        if spans := word_spans(text[begin:end]):
+        if spans := word_spans(text[begin:end], tokenizer):
             yield [(begin + first, begin + last) for first, last in spans]
 
 
-def _is_abbreviation(text, dot):
-    word = _LAST_WORD.search(text, max(0, dot - 20), dot)
-    if word is None:
+def _ends(text, match, begin):
+    """Whether a sentence that begins at `begin` ends with the match."""
+    marks = match["marks"]
+    if match["line"] is not None:
+        return _is_short_line(text, match.start())
+    if match["greeting"] is not None:
+        return not text[begin : match.start()].strip()
+    if marks is None:
+        return True
+    word = _LAST_WORD.search(text, max(begin, match.start() - 20), match.start())
+    word = word[1] if word else ""
+    if match["glued"] is not None:
+        return word.isalpha()
+    following = match["next"]
+    is_quotation = match["close"] or (len(marks) > 1 and marks[0] in ".…")
+    if following is not None and following.islower() and is_quotation:
         return False
-    word = word[1]
-    is_initial = len(word) == 1 and word.isalpha() and word.isupper() and word != "I"
-    return is_initial or word.lower() in _ABBREVIATIONS
+    return (
+        marks != "." or match["close"] != "" or not _continues(text, match, word, begin)
+    )
+
+
+def _continues(text, match, word, begin):
+    """Whether a full stop after a word belongs to it."""
+    following = match["next"]
+    if following is None:
+        return False
+    if word.isdecimal():
+        before = text[
+            max(begin, match.start() - len(word) - 8) : match.start() - len(word)
+        ]
+        is_date = re.search(r"[0-9]\.\s*$", before) or (
+            following.isdecimal()
+            and re.match(r"\s*[0-9]{1,2}\.", text[match.end() :][:9])
+        )
+        is_item = len(word) < 3 and not before.strip()
+        return bool(is_date or is_item)
+    lower = word.lower().lstrip("-–—")
+    if len(word) == 1 and word.isalpha() and word.isupper() and word != "I":
+        return True
+    if lower in _NUMBERED:
+        return following.isdecimal()
+    if lower in _NOT_LAST:
+        return True
+    is_dotted = re.fullmatch(r"(?:[a-z]\.)+[a-z]", lower)
+    if lower in _LAST or is_dotted:
+        first = _WORD.match(text, text.index(following, match.end()))
+        return not (first and first[0] in _FIRST)
+    return False
+
+
+def _is_short_line(text, end):
+    """Whether the next word would have fitted on the line that ends here."""
+    begin = text.rfind("\n", max(0, end - 200), end) + 1
+    following = text.find("\n", end + 1, end + 200)
+    after = text[end + 1 : following if following > 0 else end + 200]
+    first = after.split(None, 1)[0] if after.split() else ""
+    longest = max(end - begin, len(after), 40)
+    return end - begin + 1 + len(first) <= longest * 0.8
 
 
 def _pieces(text, begin, end):

@@ -71,8 +71,9 @@ def _spans_of_pieces(text, tokenizer):
     known, pieces = _known[tokenizer], [*_PIECES[tokenizer].finditer(text)]
     if len(known) > MOST_KNOWN:
         known.clear()
-    spans = {m[0]: known.get(m[0]) for m in pieces if not m.lastindex}
-    if new := [piece for piece, its in spans.items() if its is None]:
+    words = {m[0] for m in pieces if not m.lastindex}
+    spans = {p: its for p in words if (its := known.get(p)) is not None}
+    if new := [*(words - spans.keys())]:
         marked = _mark("\n".join(new), tokenizer).split("\n")
         spans.update(zip(new, map(_places, marked)))
         known.update((p, spans[p]) for p in new if len(p) <= LONGEST_KNOWN)

@@ -18,7 +18,7 @@ def tag_file(path: str) -> dict:
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     start, n_tokens = time.perf_counter(), 0
-    texts = (read_text(0, line) for line in lines)
+    texts = (read_text(0, line, pipelines[0].tokenizer) for line in lines)
     for text, predictions in predict_texts(pipelines, texts):
         for one, parts in zip(pipelines, predictions):
             one.annotate(text, parts)
