@@ -35,6 +35,24 @@ def tag(sentences: list[list[str]]) -> list:
     return answers
 
 
+def read(texts: list[str]) -> list[dict]:
+    """Of raw texts: the words of each sentence (begin, end, UPOS), and the entities."""
+    answers = []
+    for doc in package.load().pipe(texts):
+        words = [
+            [(t.idx, t.idx + len(t), t.pos_) for t in sentence if not t.is_space]
+            for sentence in doc.sents
+        ]
+        spans = [e if e[0].lower_ not in ("the", "a") else e[1:] for e in doc.ents]
+        found = [
+            (span.start_char, span.end_char, TYPES[e.label_])
+            for span, e in zip(spans, doc.ents)
+            if e.label_ in TYPES and len(span)
+        ]
+        answers.append({"sentences": [s for s in words if s], "entities": found})
+    return answers
+
+
 def features(sentences: list[list[str]]) -> list[np.ndarray]:
     docs = (Doc(nlp.vocab, words=tokens) for tokens in sentences)
     with nlp.select_pipes(enable="tok2vec"):
@@ -43,5 +61,5 @@ def features(sentences: list[list[str]]) -> list[np.ndarray]:
 
 size = protocol.folder_size(Path(package.__file__).parent)
 hello = protocol.hello("spacy", size=size)
-requests = {"tag": tag, "tag_file": tag_file}
+requests = {"tag": tag, "tag_file": tag_file, "read": read}
 protocol.answer_requests(hello, requests | protocol.feature_requests(features))

@@ -1,0 +1,234 @@
+"""Scores pipelines from raw text, by the programs with which others score.
+
+    python -m tests.benchmarks.raw_text DATA [--no-spacy]
+
+DATA is the folder of the corpora, whose dev parts are read. Sentences, words and parts of
+speech are scored by `udtools`, the scorer of CoNLL 2018, on EWT's paragraphs and on ten
+sentences of GSD joined by spaces; "sentence ends" are F1 of the places where sentences
+end. Entities are spans of characters with their types, micro F1; KLUE's official figures
+are F1 over characters in strict IOB2, macro first, by `seqeval`, on the sentences that
+`ko-ner` did not learn from. "Gold tokens" are the corpora's.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from elmo_keras import pipeline
+from elmo_keras.pipelines.pipeline import TagPipeline, predict_texts
+from elmo_keras.pipelines.texts import read_text
+from elmo_keras.tasks import hold_out, read_columns
+from elmo_keras.tasks.entities import bio_tags, count_spans, entities, span_scores
+from examples import make_heads as make
+from tests.benchmarks import runner
+
+Span = tuple[int, int]
+Entity = tuple[int, int, str]
+KLUE = "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
+KLUE_HELD_OUT = 0.2  # by the recipe of `ko-ner`
+
+
+class Document(NamedTuple):
+    """A raw text, and the words of its sentences with their tags, if it has some."""
+
+    text: str
+    sentences: list[list[Entity]]  # begin, end, tag
+    rows: str = ""  # of CoNLL-U, one sentence after the other
+
+    @property
+    def words(self) -> list[Entity]:
+        return [word for sentence in self.sentences for word in sentence]
+
+
+def main(data: Path, /, *, spacy: bool = True) -> None:
+    systems = {"official": "official"} | ({"spaCy": "with_spacy"} if spacy else {})
+    with contextlib.ExitStack() as stack:
+        workers = {
+            name: stack.enter_context(runner.worker(script))
+            for name, script in systems.items()
+        }
+        print(f"Scored by {workers['official'].hello}, F1 × 100.\n")
+        runner.head(
+            "pipeline, text", "measure", "raw text", "gold tokens", "spaCy, raw"
+        )
+        ewt = list(read_treebank(data / "en_ewt/en_ewt-ud-dev.conllu"))
+        gsd = list(read_treebank(data / "ko_ud_gsd/ko_gsd-ud-dev.conllu", 10))
+        read_by_spacy = (
+            workers["spaCy"].ask("read", texts=[d.text for d in ewt]) if spacy else None
+        )
+        score_words("en-pos", "EWT", ewt, workers["official"], read_by_spacy)
+        score_words("ko-pos", "GSD", gsd, workers["official"])
+        score_entities(ewt, data / "en_ner_uner/en_ewt-ud-dev.iob2", read_by_spacy)
+        score_klue(data / KLUE, workers["official"])
+
+
+def read_treebank(path: Path, n_sentences: int | None = None) -> Iterator[Document]:
+    """The paragraphs of CoNLL-U, or documents of N sentences each."""
+    blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
+    document = Document("", [])
+    for i, block in enumerate(blocks):
+        starts = "\n# newpar" in f"\n{block}" or "\n# newdoc" in f"\n{block}"
+        if i % n_sentences == 0 if n_sentences else starts:
+            if document.sentences:
+                yield document
+            document = Document("", [])
+        text, words = _read_sentence(block, document.text)
+        rows = f"{document.rows}{block}\n\n"
+        document = Document(text, [*document.sentences, words], rows)
+    yield document
+
+
+def _read_sentence(block, text):
+    """The text with that of a sentence, and the places and tags of its words."""
+    words, after = [], 0  # words up to number `after` are in a token that was read
+    rows = [line.split("\t") for line in block.split("\n") if line[0] != "#"]
+    for number, form, _, tag, *_, misc in rows:
+        first, _, last = number.partition("-")
+        if "." in first:
+            continue
+        if last:
+            begin, after = len(text), int(last)
+        elif int(first) <= after:  # a part of the token
+            end = min(begin + len(form), len(text.rstrip()))
+            words.append((begin, end, tag))
+            begin = end
+            continue
+        else:
+            words.append((len(text), len(text) + len(form), tag))
+        text += form + ("" if "SpaceAfter=No" in misc else " ")
+    return text, words
+
+
+def to_conllu(documents: Iterable[Document]) -> str:
+    """Words and tags in the columns that the scorer reads, in trees of two levels."""
+    lines = []
+    for document in documents:
+        for sentence in document.sentences:
+            for i, (begin, end, tag) in enumerate(sentence, 1):
+                form, head = document.text[begin:end], int(i > 1)
+                relation = "dep" if head else "root"
+                lines.append(f"{i}\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_")
+            lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def tag(pipe: TagPipeline, texts: Sequence[str]) -> list[tuple[Document, list[Entity]]]:
+    """Each text with the words and tags of its sentences; and the results as spans."""
+    found = []
+    read = (read_text(i, text, pipe.tokenizer) for i, text in enumerate(texts))
+    for text, (predictions,) in predict_texts([pipe], read):
+        results = pipe.annotate(text, predictions)
+        spans = [(r["start"], r["end"], r["label"]) for r in results]
+        tags = {begin: label for begin, _, label in spans}
+        sentences = [[(a, b, tags.get(a, "X")) for a, b in row] for row in text.spans]
+        found.append((Document(text.source, sentences), spans))
+    return found
+
+
+def score_words(
+    name: str,
+    title: str,
+    gold: list[Document],
+    official: runner.Worker,
+    read_by_spacy: list[dict] | None = None,
+) -> None:
+    pipe = pipeline(name)
+    read = [document for document, _ in tag(pipe, [d.text for d in gold])]
+    tokens = [[d.text[a:b] for a, b, _ in s] for d in gold for s in d.sentences]
+    on_tokens = pipe(tokens)
+    tags = [t for d in gold for _, _, t in d.words]
+    right = sum(
+        a == r["label"] for a, r in zip(tags, (r for x in on_tokens for r in x))
+    )
+    columns = [read]
+    if read_by_spacy:
+        columns.append(
+            [Document(d.text, x["sentences"]) for d, x in zip(gold, read_by_spacy)]
+        )
+    scores = [official_scores(official, gold, documents) for documents in columns]
+    for measure in scores[0]:
+        on_gold = f"{100 * right / len(tags):.2f}" if measure == "UPOS" else ""
+        own, *others = (f"{score[measure]:.2f}" for score in scores)
+        runner.row(f"`{name}`, {title}", measure, own, on_gold, *others or [""])
+
+
+def official_scores(official, gold, documents):
+    arguments = {"gold": "".join(d.rows for d in gold), "system": to_conllu(documents)}
+    scores = official.ask("universal_dependencies", **arguments)
+    counts = [
+        count_spans(*([(s[-1][1], s[-1][1], "") for s in d.sentences] for d in pair))
+        for pair in zip(gold, documents)
+    ]
+    return {"sentence ends": micro_f1(counts)} | scores
+
+
+def micro_f1(counts: Iterable[Sequence[int]]) -> float:
+    return 100 * span_scores(*(sum(column) for column in zip(*counts)))["F1"]
+
+
+def score_entities(
+    documents: list[Document], path: Path, read_by_spacy: list[dict] | None
+) -> None:
+    """Entities of Universal NER over the texts of EWT, whose sentences it names."""
+    examples, gold = read_columns(path), []
+    ids = re.findall("# sent_id = (.+)", path.read_text(encoding="utf-8"))
+    by_id = dict(zip(ids, examples, strict=True))
+    for document in documents:
+        found, end = [], 0
+        for name in re.findall("# sent_id = (.+)", document.rows):
+            words = []
+            for token in by_id[name]["tokens"]:
+                begin = document.text.index(token, end)
+                end = begin + len(token)
+                words.append((begin, end))
+            tags = make.joined_types(by_id[name]["tags"])
+            found += [(words[a][0], words[b - 1][1], t) for a, b, t in entities(tags)]
+        gold.append(found)
+    pipe = pipeline("en-ner")
+    raw = [spans for _, spans in tag(pipe, [d.text for d in documents])]
+    on_tokens = [
+        count_spans(
+            entities(make.joined_types(e["tags"])),
+            [(r["start"], r["end"], r["label"]) for r in results],
+        )
+        for e, results in zip(examples, pipe([e["tokens"] for e in examples]))
+    ]
+    held_out = {id(e) for e in hold_out(examples, 0.2)[1]}
+    is_held_out = [id(e) in held_out for e in examples]
+    columns = [raw]
+    if read_by_spacy:
+        columns.append([[tuple(e) for e in x["entities"]] for x in read_by_spacy])
+    own, *others = (
+        f"{micro_f1([count_spans(*pair) for pair in zip(gold, found)]):.2f}"
+        for found in columns
+    )
+    measure = "spans of characters; four fifths were learned from"
+    runner.row(
+        "`en-ner`, UNER", measure, own, f"{micro_f1(on_tokens):.2f}", *others or [""]
+    )
+    held = [counts for counts, keep in zip(on_tokens, is_held_out) if keep]
+    runner.row("`en-ner`, UNER", "a fifth, held out", "", f"{micro_f1(held):.2f}", "")
+
+
+def score_klue(path: Path, official: runner.Worker) -> None:
+    blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
+    rows = [
+        [line.split("\t") for line in block.split("\n") if not line.startswith("##")]
+        for block in blocks
+    ]
+    examples = [[*zip(*row)] for row in rows if row]
+    held_out = hold_out(examples, KLUE_HELD_OUT)[1]
+    texts = ["".join(characters) for characters, _ in held_out]
+    found = tag(pipeline("ko-ner"), texts)
+    system = [bio_tags(spans, len(text)) for (_, spans), text in zip(found, texts)]
+    gold = [list(tags) for _, tags in held_out]
+    scores = official.ask("entities", gold=gold, system=system)
+    for average in ("macro", "micro"):
+        measure = f"characters, strict IOB2, {average}"
+        runner.row("`ko-ner`, KLUE", measure, f"{scores[average]:.2f}", "", "")
+
+
+if __name__ == "__main__":
+    runner.run(main)
