@@ -33,7 +33,7 @@ class Text(NamedTuple):
 
     def _is(self, begin, end, rest):
         """Whether a piece is `rest`, which is composed, and the text may not be."""
-        return normalize("NFC", self.source[begin:end]) == rest
+        return normalize("NFC", self.piece(begin, end)) == rest
 
     def at(self, begin: int, end: int, **values: Any) -> dict[str, Any]:
         """What a pipeline returns for a piece of the text."""
