@@ -14,7 +14,7 @@ import threading
 import numpy as np
 import pytest
 
-from elmo_keras import Embedder, LanguageModel
+from elmo_keras import Embedder, LanguageModel, split_words
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.pipelines.head_files import read_head
@@ -39,11 +39,7 @@ SENTENCES = [
     * 5,
 ]
 TEXT = "It’s a bank, (isn't it)?\nThe bank of 3.5 's\nA well-known bank..."
-TOKENS = [
-    ["It", "'s", "a", "bank", ",", "(", "is", "n't", "it", ")", "?"],
-    ["The", "bank", "of", "3.5", "'s"],
-    ["A", "well-known", "bank", "..."],
-]
+TOKENS = [split_words(line) for line in TEXT.split("\n")]
 BROWSERS = {
     "chromium": ["--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir={}"],
     "firefox": ["--headless", "--no-remote", "--profile", "{}"],
