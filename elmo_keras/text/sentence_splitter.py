@@ -36,9 +36,10 @@ _NUMBERED = {
 _NOT_LAST = {word.lower() for word in ABBREVIATIONS} - _LAST - _NUMBERED
 _NOT_LAST |= set("i.e e.g p.s adm apr apt ch incl min max tel sq misc avg ste".split())
 _CLOSE = "['\"”’)\\]»」』]"
-_END = re.compile(
-    rf"""
-    (?<! [.!?…؟।] ) (?P<marks> [.!?…؟।]++ ) (?P<close> {_CLOSE}*+ )
+_END = (
+    re.compile(  # each branch begins with a character, so that others are passed over
+        rf"""
+    (?P<marks> [.!?…؟।] (?<! [.!?…؟।]{{2}} ) [.!?…؟।]*+ ) (?P<close> {_CLOSE}*+ )
     (?: (?= \s++ ['"“‘(\[«「『¿¡]*+ (?P<next> \S ) )
       # Without a space: after a Korean ending or any other mark, before Hangul; before a
       # capital.
@@ -47,21 +48,22 @@ _END = re.compile(
     )
     | [。！？]++ {_CLOSE}*+
     # A polite ending, before what continues no quotation.
-    | (?<= [가-힣] ) (?: 니다 | [어아해네세에예지려워게구데와돼겨줘봐셔져군]요 | [인는은던]가요 | 죠 )
+    | (?: 니다 | [어아해네세에예지려워게구데와돼겨줘봐셔져군]요 | [인는은던]가요 | 죠 )
       (?= [ ]++ (?! 라고 | 라는 | 라며 | 하고 | 하는 | 하며 ) [^\W_] )
     # Messages: after a smiley, the time of a header, a greeting; beside a rule.
-    | (?: (?<= [:;=]\) ) | (?<= [:;=]-\) ) ) (?= \s++ [A-Z] )
+    | [:;=]-?\) (?= \s++ [A-Z] )
     | [0-9]/[0-9]{{1,2}}/[0-9]{{2,4}} \s [0-9]{{1,2}}:[0-9]{{2}} (?: :[0-9]{{2}} )? \s [AP]M
       (?= \s++ [^\W_0-9] )
     | (?P<greeting> (?: Dear | Hi | Hello | Hey ) (?: [ ] [A-Z][\w.'-]*+ ){{0,3}} [ ]?[,:-]
       | (?: Thanks | Thank[ ]you | Regards | Best | Sincerely | Cheers | Yours )
         (?: [ ] [a-z]++ ){{0,3}} , (?= \s++ [A-Z]\w*+ (?! \s [a-z] ) ) ) (?= \s )
-    | (?<! \S ) https?://\S++ (?= \s++ (?: https?:// | [A-Z][a-z]*+ [ ] ) )
-    | (?<= \S ) (?= \s++ [-=_*]{{5}} ) | (?<! [-=_*] ) [-=_*]{{5,}}+ (?= \s )
+    | h (?<! \Sh ) ttps?://\S++ (?= \s++ (?: https?:// | [A-Z][a-z]*+ [ ] ) )
+    | \s (?= [-=_*]{{5}} ) | [-=_*] (?<! [-=_*]{{2}} ) [-=_*]{{4,}}+ (?= \s )
     | \n [^\S\n]*+ (?= \n )                      # an empty line
     | \n (?= [^\S\n]*+ (?: [-*•·◦▪] [ ] | [0-9]{{1,2}} [.)] [ ] | [^\W_a-z] ) ) (?P<line>)
     """,
-    re.VERBOSE,
+        re.VERBOSE,
+    )
 )
 _LAST_WORD = re.compile(r"(?:^|[\s('\"“‘\[])([^\s('\"“‘\[]*)$")
 _WORD = re.compile(r"\w+")
