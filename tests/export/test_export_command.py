@@ -98,7 +98,7 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
         ("MODEL out --mix 1,2", "The mix should have 3 weights"),
         ("MODEL out --layer elmo", "--layer is not for a MODEL that is no .keras file"),
         ("MODEL out --representation 1", "should be below 1"),
-        ("MODEL out --layers all", 'convert "all"'),
+        ("MODEL out --layers all", "Must be mix, average, top, or a number"),
         ("MODEL out --layers 9", "9"),
         ("nowhere.keras out", "There is no nowhere.keras"),
         ("KERAS out", "It has: ['first', 'second']"),

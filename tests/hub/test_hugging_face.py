@@ -164,7 +164,7 @@ def test_a_model_is_pushed_and_comes_back_byte_for_byte(
         Path("my_model", name).write_bytes(content)
     names = {}
     page = (ROOT / "docs/pages/how-to/push.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```py\n(.*?)```", page, re.S)
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
     exec(code, names)
     assert api.private == {"me/my_model"}
     card = ModelCard(api.trees["me/my_model"]["README.md"].decode())

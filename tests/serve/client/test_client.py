@@ -70,7 +70,7 @@ def test_any_output_can_be_requested(address):
 
 def test_the_client_of_the_guide_gets_vectors(address):
     page = (ROOT / "docs/pages/how-to/serve.md").read_text(encoding="utf-8")
-    (client,) = re.findall(r"```py\n(.*?)```", page, re.S)
+    (client,) = re.findall(r"```python\n(.*?)```", page, re.S)
     names = {}
     exec(client.replace("localhost:8500", address), names)
     names["channel"].close()
