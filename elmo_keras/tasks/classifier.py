@@ -83,6 +83,7 @@ class TextClassifier(LabelModel):
     Output: `(batch, len(labels))`, a probability for each label. `predict` gives the label
     of each list of tokens, or a list of labels of multi-label texts.
 
+    >>> from elmo_keras.tasks import TokenVectors
     >>> classifier = TextClassifier(TokenVectors(), labels=["bad", "good"], units=3)
     >>> classifier.run_eagerly = True  # two texts need no graph
     >>> classifier.predict([["A", "film"], ["No"]])[0] in ["bad", "good"]

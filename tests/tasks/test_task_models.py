@@ -467,7 +467,8 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
 
 
 def test_pairs_may_have_several_labels():
-    pairs = [{"premise": ["a"], "hypothesis": ["b"], "labels": x} for x in ("x", "yz")]
+    labels = ["x"], ["y", "z"]
+    pairs = [{"premise": ["a"], "hypothesis": ["b"], "labels": x} for x in labels]
     task, sizes = Entailment(), {"units": 2, "dropout": 0.0}
     model = built(task.make_model(token_vectors(), pairs, **sizes))
     model.threshold = 0.0

@@ -1,5 +1,7 @@
 """Strategies, and the errors of training that the arguments did not cause."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -27,7 +29,8 @@ def test_a_bad_tf_config_is_refused(config, monkeypatch):
 def test_an_error_of_tensorflow_is_another_worker_only_if_there_is_one(n, monkeypatch):
     monkeypatch.setattr(distribution, "n_workers", lambda strategy: n)
     expected = tf.errors.UnavailableError if n == 1 else CommandFailed
-    with pytest.raises(expected) as raised, failures_of_training(None):
+    output = Path("model")
+    with pytest.raises(expected) as raised, failures_of_training(None, output):
         raise tf.errors.UnavailableError(None, None, "gone")
     if n == 2:
         assert "another worker is gone (UnavailableError)" in str(raised.value)
