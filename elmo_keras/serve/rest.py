@@ -25,6 +25,7 @@ from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
 # still sending would get a reset connection instead of the answer (RFC 9112, 9.6).
 LINGER = 10.0
 SENDING_SECONDS = 1.0  # for the last answers, when the server ends
+CONNECTING = 10  # turns of the loop from an accepted connection to one that is known
 MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+)?}"
 CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -68,9 +69,10 @@ class RestServer:
         await site.start()
         await self._stop.wait()
         await site.stop()
-        await asyncio.sleep(
-            0.01
-        )  # a connection of this moment is closed with the others
+        # A connection of this moment is closed with the others: turns of the loop, however
+        # busy the machine is.
+        for _ in range(CONNECTING):
+            await asyncio.sleep(0)
         await runner.cleanup()
 
     def _application(self):
