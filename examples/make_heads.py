@@ -216,7 +216,7 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         (score, value), *others = ((k, 100 * v) for k, v in values.items())
         row = {"pipeline": name, "text": recipe.dev, "part": "dev", "score": score}
         if head != folder:
-            row["text"] += ", its predicates"
+            row["text"] = f"{recipe.dev.partition(',')[0]}, its predicates"
         if others:
             row["also"] = ", ".join(f"{key} {x:.2f}" for key, x in others)
         scores.append(row | {"elmo-keras": round(value, 2)})

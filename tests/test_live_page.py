@@ -205,7 +205,7 @@ def test_the_page_opens_on_uses_and_shows_those_of_a_word_that_the_keyboard_chos
     page, languages = result["page"], json.loads((LIVE / "languages.json").read_text())
     assert page["opening"] == len(languages["en"]["examples"][0]["sentences"])
     assert page["labels"] == ["labels"]
-    assert re.search(r"1It[A-Z]+ (PER )?'s", page["spaces"]), page["spaces"]
+    assert re.search(r"1It[A-Z]+ (PER )?’s", page["spaces"]), page["spaces"]
     assert page["tab"] == "word-tab"
     assert page["focus"] == "sentences-title"
     assert page["tokens"] == TOKENS

@@ -120,7 +120,9 @@ def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
         write_weights(bilm, file)
     published = ["--options", str(tmp_path / "options.json")]
     published += ["--weights", str(tmp_path / "weights.hdf5")]
-    reused = prepared([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
+    # More steps continue a run whose rate is constant.
+    published += ["--schedule", "constant", "--warm-up", "2", "--unroll-steps", "6"]
+    reused = prepared([*files, *published])
     assert reused.inputs.new_softmax
     lines = report.describe_inputs(reused.inputs, reused.streams)
     assert "Softmax: a new one, with random weights" in lines
