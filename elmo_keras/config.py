@@ -27,9 +27,9 @@ CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
 UNKNOWN_WORD = "<oov>"
 SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
 
-TokenizerName = Literal[
-    "spaces", "words", "ewt", "gsd"
-]  # how text is split, see `text.tokenizers`
+# How text is split, see `text.tokenizers`; and in exports, also by tensorflow-text.
+TokenizerName = Literal["spaces", "words", "ewt", "gsd"]
+Splitting = Literal[TokenizerName, "whitespace", "unicode_script"]
 Arithmetic = Literal["float32", "bfloat16", "mixed_bfloat16", "int8"]
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {

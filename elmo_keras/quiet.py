@@ -3,33 +3,40 @@
 import contextlib
 import gc
 import os
+import re
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 
+# Lines of TensorFlow, of LiteRT, and of absl before it is initialised.
+_LOGGED = re.compile(
+    rb"^(?:[IWE][0-9]{4} |WARNING: All log|To enable the following|INFO: ).*\n?", re.M
+)
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"  # whoever sets it sees what TensorFlow logs
 _lock = threading.RLock()
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keeps from standard error what is written to it within, unless that fails."""
+    """Keeps from standard error what libraries log within, unless that fails.
+
+    What others write, such as another thread, comes after it.
+    """
     if os.environ.setdefault(LOG_LEVEL, "3") != "3":
         yield
         return
     with _lock, tempfile.TemporaryFile() as log:
-        stderr = os.dup(2)
+        stderr, hidden = os.dup(2), re.compile(b"(?!)")
         os.dup2(log.fileno(), 2)
         try:
             yield
-        except Exception:
-            log.seek(0)
-            os.write(stderr, log.read())
-            raise
+            hidden = _LOGGED
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
+            log.seek(0)
+            os.write(2, hidden.sub(b"", log.read()))
 
 
 @contextlib.contextmanager

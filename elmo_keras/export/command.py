@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from elmo_keras.config import Splitting
 from elmo_keras.embed.embedder import check_layers
 from elmo_keras.export.version_paths import check_export, export_metadata
 from elmo_keras.formats.model_parts import parts_of_model
@@ -77,10 +78,7 @@ class Choices:
     serving_files: Annotated[bool, SAVED] = False
     no_warmup: Annotated[bool, SAVED] = False
     trainable: Annotated[Literal["nothing", "mix", "all"], SAVED] = "mix"
-    tokenizer: Annotated[
-        Literal["spaces", "words", "ewt", "gsd", "whitespace", "unicode_script"] | None,
-        SAVED,
-    ] = None
+    tokenizer: Annotated[Splitting | None, SAVED] = None
     normalization: Annotated[Literal["NFC"] | None, SAVED] = None
     as_dict: Annotated[bool, USE] = False
     input_name: Annotated[Literal["sentences", "text"], USE] = "sentences"

@@ -6,9 +6,9 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import Splitting
 from elmo_keras.elmo import Elmo
 from elmo_keras.export.sentences import (
-    Splitting,
     columns_with_rows,
     first_tokens,
     longest,

@@ -1,15 +1,15 @@
 """The inputs of signatures, and the tokens of sentences in them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
+from elmo_keras.config import Splitting
 from elmo_keras.text.characters import tensorflow_text
 from elmo_keras.text.tokens import tokenize
 
-Splitting = Literal["spaces", "words", "ewt", "gsd", "whitespace", "unicode_script"]
 INPUT_NAMES = "sentences", "text"  # google/elmo has text
 
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import tensorflow as tf
 
+from elmo_keras.config import Splitting
 from elmo_keras.export.sentences import (
     INPUT_NAMES,
-    Splitting,
     columns_with_rows,
     ensure,
     first_tokens,

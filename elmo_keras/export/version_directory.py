@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices, how_to_install
+from elmo_keras.config import Splitting
 from elmo_keras.elmo import Elmo
 from elmo_keras.export.saved_model import make_saved_model
-from elmo_keras.export.sentences import Splitting
 from elmo_keras.export.session_graph import edit_saved_model, inputs_of
 from elmo_keras.export.version_paths import (
     EXTRA,

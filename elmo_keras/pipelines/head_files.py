@@ -218,11 +218,9 @@ def save_head(
 
     from elmo_keras.elmo import Elmo
 
-    name, folder = (
-        model if isinstance(model, (str, Path)) else "The model",
-        Path(folder),
-    )
+    name, folder = "The model", Path(folder)
     if isinstance(model, (str, Path)):
+        name = model
         model = load_task_model(Path(model))
     vectors = model.token_vectors
     if vectors.elmo is None or vectors.elmo.trainable_bilm:

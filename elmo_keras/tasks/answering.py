@@ -234,32 +234,21 @@ class QuestionAnswering(TaskModel):
         spans, scores = best_spans(starts, ends, self.longest_answer)
         return spans, tf.cast(scores - none, tf.float32)
 
-    def log_scores(self, inputs) -> dict[str, tf.Tensor]:
-        """`span` as in `answers`, and scores `(batch,)` that contexts have in common.
-
-        `log_span` is that of the best span, `log_no_answer` that of no answer; `log_total`
-        is the logarithm of the sum over all spans and no answer.
-        """
-        outputs = [tf.cast(x, tf.float32) for x in self(inputs, training=False)]
-        starts, ends, none = outputs
-        spans, scores = best_spans(starts, ends, self.longest_answer)
-        return {
-            "span": tf.where((scores >= none)[:, None], spans, NO_ANSWER),
-            "log_span": scores,
-            "log_no_answer": none,
-            "log_total": log_total(outputs),
-        }
-
     def answers(self, inputs):
         """`span` and `score` `(batch,)`, its probability, and `no_answer_score` if `unanswerable`.
 
         Spans are int32 `(batch, 2)`, first and last token, `NO_ANSWER` for none.
         """
-        span, log_span, log_no_answer, log_total = self.log_scores(inputs).values()
-        best = tf.maximum(log_span, log_no_answer)
-        answers = {"span": span, "score": tf.exp(best - log_total)}
+        outputs = [tf.cast(x, tf.float32) for x in self(inputs, training=False)]
+        starts, ends, none = outputs
+        spans, scores = best_spans(starts, ends, self.longest_answer)
+        total = log_total(outputs)
+        answers = {
+            "span": tf.where((scores >= none)[:, None], spans, NO_ANSWER),
+            "score": tf.exp(tf.maximum(scores, none) - total),
+        }
         if self.unanswerable:
-            answers["no_answer_score"] = tf.exp(log_no_answer - log_total)
+            answers["no_answer_score"] = tf.exp(none - total)
         return answers
 
     def read_example(self, example):

@@ -19,20 +19,7 @@ _FIRST = set(
     "Some Many Most Other Another According Under With I You Your Then So Both Each Also My "
     "What Why How Who Where Is Are Do Does Did Can Please Thanks Not No Yes".split()
 )
-_NUMBERED = {
-    "no",
-    "nos",
-    "ext",
-    "sec",
-    "fig",
-    "figs",
-    "vol",
-    "vols",
-    "p",
-    "pp",
-    "op",
-    "ch",
-}
+_NUMBERED = set("no nos ext sec fig figs vol vols p pp op ch".split())
 _NOT_LAST = {word.lower() for word in ABBREVIATIONS} - _LAST - _NUMBERED
 _NOT_LAST |= set("i.e e.g p.s adm apr apt ch incl min max tel sq misc avg ste".split())
 _CLOSE = "['\"”’)\\]»」』]"
