@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 import keras
 
-from elmo_keras.pipelines.head_files import save_head
-from elmo_keras.pipelines.span_ends import SpanEnds
 from elmo_keras.tasks import (
     Answering,
     Classification,
@@ -25,9 +23,11 @@ from elmo_keras.tasks import (
     hold_out,
     read_columns,
     read_data,
+    save_head,
     train,
 )
 from elmo_keras.tasks.entities import entities
+from elmo_keras.tasks.span_ends import SpanEnds
 
 CARD = "model_card.md"
 # Types of other sets → those of `en-ner`; others are no entities.

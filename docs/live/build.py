@@ -26,10 +26,10 @@ from elmo_keras.formats.quantise import quantise
 from elmo_keras.lite.bilstm import lstm_model
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.lite_file import read_lite
-from elmo_keras.pipelines.head_files import HeadFile, read_head
 from elmo_keras.pipelines.light_heads import LightTagger, LightTokenVectors
 from elmo_keras.pipelines.pipeline import PREDICATES, find_head, names
 from elmo_keras.tasks.entities import PREDICATE, marks_spans
+from elmo_keras.tasks.head_files import HeadFile, read_head
 from elmo_keras.text.word_rules import word_rules
 
 HERE = Path(__file__).parent

@@ -15,9 +15,9 @@ from spacy.util import minibatch
 
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.local_files import absolute
-from elmo_keras.pipelines.head_files import copy_model
 from elmo_keras.pipelines.pipeline import absolute_head, pipeline, type_of
 from elmo_keras.pipelines.texts import Text
+from elmo_keras.tasks.head_files import copy_model
 
 
 class _Component:

@@ -4,13 +4,13 @@ import numpy as np
 
 from elmo_keras.lite.bilstm import LiteBiLstm
 from elmo_keras.pipelines.arithmetic import softmax
-from elmo_keras.pipelines.head_files import HeadFile
 from elmo_keras.pipelines.light_heads import (
     Batch,
     Dense,
     LightTokenVectors,
     read_lstms,
 )
+from elmo_keras.tasks.head_files import HeadFile
 from elmo_keras.text.sentences import str_tokens
 
 Scores = tuple[np.ndarray, np.ndarray, float]  # of starts, of ends, of no answer

@@ -15,11 +15,11 @@ from elmo_keras.pipelines.arithmetic import (
     soft_alignment,
     softmax,
 )
-from elmo_keras.pipelines.head_files import ENDS, HeadFile
-from elmo_keras.pipelines.span_ends import SHAPE, SpanEnds
 from elmo_keras.pipelines.texts import Labelled, join
 from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.entities import constraints, entities, marks_spans
+from elmo_keras.tasks.head_files import ENDS, HeadFile
+from elmo_keras.tasks.span_ends import SHAPE, SpanEnds
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.text.sentences import str_tokens
 

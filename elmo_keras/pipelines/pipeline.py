@@ -16,7 +16,13 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB, VOCABULARY
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.pipelines.head_files import (
+from elmo_keras.pipelines.light_answerer import LightAnswerer, Scores
+from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
+from elmo_keras.pipelines.texts import Text, join, pieces, read_text, script_is
+from elmo_keras.progress import Progress
+from elmo_keras.tasks.answer_text import OffsetTokens
+from elmo_keras.tasks.entities import PREDICATE, marks_spans
+from elmo_keras.tasks.head_files import (
     HEAD,
     KERAS,
     is_light,
@@ -26,12 +32,6 @@ from elmo_keras.pipelines.head_files import (
     read_head,
     whole_head,
 )
-from elmo_keras.pipelines.light_answerer import LightAnswerer, Scores
-from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
-from elmo_keras.pipelines.texts import Text, join, pieces, read_text, script_is
-from elmo_keras.progress import Progress
-from elmo_keras.tasks.answer_text import OffsetTokens
-from elmo_keras.tasks.entities import PREDICATE, marks_spans
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.text.truecase import Truecaser

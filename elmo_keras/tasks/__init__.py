@@ -14,6 +14,7 @@ from elmo_keras.tasks.data import read_roles as read_roles
 from elmo_keras.tasks.data import read_squad as read_squad
 from elmo_keras.tasks.data import read_texts as read_texts
 from elmo_keras.tasks.data import read_word_vectors as read_word_vectors
+from elmo_keras.tasks.head_files import save_head as save_head
 
 if TYPE_CHECKING:
     from elmo_keras.tasks.answering import QuestionAnswering as QuestionAnswering

@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.version_paths import export_metadata
-from elmo_keras.pipelines.head_files import keras_model, read_head
 from elmo_keras.tasks import CoreferenceModel, Tagger
 from elmo_keras.tasks.entities import entities
+from elmo_keras.tasks.head_files import keras_model, read_head
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
 from tests.support.exported_tasks import BIO, TASKS, constants

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from elmo_keras import pipeline
-from elmo_keras.pipelines import head_files
 from elmo_keras.pipelines.pipeline import AnswerPipeline, predict_texts
 from elmo_keras.pipelines.texts import Text, join, read_text
+from elmo_keras.tasks import head_files
 from tests.support.heads import make_head, save_task_model, task_model
 
 RAW = (

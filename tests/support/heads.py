@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from elmo_keras import Elmo
-from elmo_keras.pipelines.head_files import save_head
 from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.classifier import TextClassifier
 from elmo_keras.tasks.coreference import CoreferenceModel
+from elmo_keras.tasks.head_files import save_head
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.task_models import built

@@ -25,8 +25,8 @@ from elmo_keras.formats.model_parts import TRAINING, parts_of_model
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.hub.catalogue import HEAD_FILES
 from elmo_keras.hub.local_files import absolute, local_files
-from elmo_keras.pipelines.span_ends import SpanEnds
 from elmo_keras.quiet import quiet_import
+from elmo_keras.tasks.span_ends import SpanEnds
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.word_rules import RULES
 

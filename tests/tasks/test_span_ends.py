@@ -6,8 +6,8 @@ from unicodedata import normalize
 import pytest
 
 from elmo_keras.pipelines import formats
-from elmo_keras.pipelines.span_ends import SpanEnds
 from elmo_keras.pipelines.texts import Labelled, read_text
+from elmo_keras.tasks.span_ends import SpanEnds
 
 PARTICLES = {"이": 1, "은": 1, "에서": 2, "에서는": 3}
 NAMES = "손흥민 박지성 이순신 토트넘 서울 부산 대전".split()
