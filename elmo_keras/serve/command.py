@@ -56,8 +56,7 @@ def serve(
     style = "%(asctime)s %(message)s"
     logging.basicConfig(format=style, level=logging.INFO, stream=sys.stderr)
     # Malformed messages are the client's errors, and the client gets a status.
-    for name in ("grpc._common", "aiohttp.server"):
-        logging.getLogger(name).disabled = True
+    logging.getLogger("grpc._common").disabled = True
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
     import_tensorflow()
     run_server(models, config)
@@ -93,7 +92,7 @@ def _directory(name: str) -> Path:
 
 
 def run_server(models: Sequence[ModelConfig], config: Config) -> None:
-    """Serves until Ctrl-C or SIGTERM, and then answers the waiting requests."""
+    """Serves until Ctrl-C, SIGTERM or SIGHUP, and then answers the waiting requests."""
     from elmo_keras.serve.server import Server  # by TensorFlow
 
     with stopping() as stop, contextlib.closing(Server(models, config)) as server:

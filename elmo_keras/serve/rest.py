@@ -3,20 +3,23 @@
 import asyncio
 import contextlib
 import functools
+import gzip
+import io
 import json
 import socket
 import threading
+import zlib
 from collections.abc import Iterator
 
 import grpc
-from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp import HttpVersion11, web
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.serve.config import MEGABYTE, Config
+from elmo_keras.serve.connection import SERVER, Connection
 from elmo_keras.serve.errors import RequestError, invalid, not_found, too_late, too_much
 from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models
 from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
@@ -39,6 +42,7 @@ class RestServer:
 
     def __init__(self, models: Models, config: Config):
         self._models, self._config = models, config
+        self._max_body = config.max_message_mb * MEGABYTE
         self._socket = listen(config.host, config.rest_port, "--rest-port")
         self.port = self._socket.getsockname()[1]
         self._loop, self._stop = asyncio.new_event_loop(), asyncio.Event()
@@ -58,17 +62,22 @@ class RestServer:
         config = self._config
         runner = web.AppRunner(
             self._application(),
-            access_log=None,
             handler_cancellation=True,  # of clients that left
-            keepalive_timeout=config.rest_header_timeout,
-            lingering_time=min(LINGER, config.rest_body_timeout),
             shutdown_timeout=SENDING_SECONDS,
         )
         await runner.setup()
-        site = web.SockSite(runner, self._socket)
-        await site.start()
+        connect = functools.partial(
+            Connection,
+            runner.server,
+            loop=self._loop,
+            access_log=None,
+            auto_decompress=False,
+            keepalive_timeout=config.rest_header_timeout,
+            lingering_time=min(LINGER, config.rest_body_timeout),
+        )
+        server = await self._loop.create_server(connect, sock=self._socket, backlog=128)
         await self._stop.wait()
-        await site.stop()
+        server.close()
         # A connection of this moment is closed with the others: turns of the loop, however
         # busy the machine is.
         for _ in range(CONNECTING):
@@ -86,8 +95,8 @@ class RestServer:
         others = f"{MODEL}:{{method:classify|regress}}"
         add("POST", others, self._unimplemented, name="others")
         if self._config.rest_cors:
-            add("OPTIONS", "/v1/{path:.*}", self._options, name="options")
-        add("*", "/{path:.*}", self._malformed, name="malformed")
+            add("OPTIONS", "/v1/{path:(?s:.*)}", self._options, name="options")
+        add("*", "/{path:(?s:.*)}", self._malformed, name="malformed")
         return app
 
     @web.middleware
@@ -98,9 +107,11 @@ class RestServer:
                 return await handler(request)
         except RequestError as error:
             return web.json_response({"error": str(error)}, status=error.http_status)
+        finally:
+            request.protocol.stage = "reading"
 
     async def _add_headers(self, request, response):
-        response.headers["Server"] = "elmo-keras"  # not the versions of Python, aiohttp
+        response.headers.update(SERVER)
         if self._config.rest_cors:
             response.headers.update(CORS)
 
@@ -137,6 +148,8 @@ class RestServer:
         seconds = self._config.rest_timeout
         try:
             await self._receive(request, body)
+            if request.version >= HttpVersion11:  # others take no probe
+                request.protocol.stage = "waiting"
             async with asyncio.timeout(seconds):
                 with self._models.lease(spec) as servable:
                     query, as_columns = await asyncio.to_thread(
@@ -150,34 +163,51 @@ class RestServer:
             raise too_late(message) from None
         finally:
             self._models.hold(-len(body))
+        request.protocol.stage = "sending"
         return await self._send(request, encode(outputs, as_columns=as_columns))
 
     async def _receive(self, request, body):
         """Reads the body of a request, within the bounds of its size and time."""
-        maximum = self._config.max_message_mb * MEGABYTE
-        too_large = too_much(
-            f"A body should have at most {maximum} bytes.", http_status=413
-        )
-        if (request.content_length or 0) > maximum:
-            raise too_large
+        if (request.content_length or 0) > self._max_body:
+            raise self._too_large()
+        encoding = request.headers.get("Content-Encoding", "identity").lower()
         try:
             async with asyncio.timeout(self._config.rest_body_timeout):
                 async for chunk in request.content.iter_any():
-                    self._models.hold(len(chunk))
-                    body += chunk
-                    if len(body) > maximum:
-                        raise too_large
+                    self._add(body, chunk)
+            if encoding == "gzip":
+                await self._unpack(body)
+            elif encoding != "identity":
+                raise EOFError
         except TimeoutError:
             raise too_late(
                 f"The body should be complete after {self._config.rest_body_timeout:g} "
                 f"seconds. Received: {len(body)} bytes",
                 http_status=408,
             ) from None
-        except (HttpProcessingError, web.RequestPayloadError):
+        except (EOFError, gzip.BadGzipFile, zlib.error, web.RequestPayloadError):
             raise invalid(
                 "The body should be as its headers say: complete, plain or in gzip. "
                 f"Received: {len(body)} bytes"
             ) from None
+
+    async def _unpack(self, body):
+        """Replaces a body by what it holds, the end of which gzip has checked."""
+        with gzip.open(io.BytesIO(body)) as file:
+            self._models.hold(-len(body))
+            body.clear()
+            while block := await asyncio.to_thread(file.read, BLOCK):
+                self._add(body, block)
+
+    def _add(self, body, block):
+        self._models.hold(len(block))
+        body += block
+        if len(body) > self._max_body:
+            raise self._too_large()
+
+    def _too_large(self):
+        message = f"A body should have at most {self._max_body} bytes."
+        return too_much(message, http_status=413)
 
     async def _send(self, request, pieces: Iterator[bytes]):
         """Sends an answer in blocks, the next of which is written after the last is read."""

@@ -147,6 +147,8 @@ def test_a_malformed_request_is_a_400_that_says_why(ask_json, body):
     ("path", "body", "status"),
     [
         ("/", None, 404),
+        ("/%0a", None, 404),
+        ("/v1/%0d%0a", None, 400),
         ("/v1/models/elmo:other", "{}", 400),
         ("/v1/models/elmo:classify", "{}", 501),
         ("/v1/models", None, 400),
@@ -182,8 +184,10 @@ def test_a_body_may_be_compressed(ask_json):
     assert ask_json(PREDICT, body, **headers)[0] == 200
     status, answer = ask_json(PREDICT, gzip.compress(b" " * 2 * MAX_BODY), **headers)
     assert (status, set(answer)) == (413, {"error"})
-    status, answer = ask_json(PREDICT, b"x" + body, **headers)
-    assert status == 400 and "complete, plain or in gzip" in answer["error"]
+    assert ask_json(PREDICT, gzip.compress(b"") + body, **headers)[0] == 200
+    for damaged in b"x" + body, body[:-1], body[:-8], body[:-8] + bytes(8):
+        status, answer = ask_json(PREDICT, damaged, **headers)
+        assert status == 400 and "complete, plain or in gzip" in answer["error"]
 
 
 def read(pieces):

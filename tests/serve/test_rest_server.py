@@ -2,7 +2,9 @@
 
 import contextlib
 import http.client
+import json
 import socket
+import struct
 import threading
 
 import grpc
@@ -12,6 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from elmo_keras.serve import rest_json
 from elmo_keras.serve.config import Config
+from elmo_keras.serve.connection import PROBE
 from elmo_keras.serve.grpc_server import SERVICES
 from elmo_keras.serve.rest import RestServer
 from tests.support import stand_in
@@ -73,6 +76,14 @@ def received(connection):
 def in_use(model):
     """The number of requests that keep a version loaded."""
     return sum(model.models["elmo"]._uses.values())
+
+
+def test_malformed_http_is_answered_as_all_else(rest):
+    with open_connections(rest().port, 1, "GARBAGE\r\n\r\n") as (connection,):
+        answer = received(connection)
+    head, _, content = answer.partition(b"\r\n\r\n")
+    assert b"Server: elmo-keras" in head and b"aiohttp" not in answer
+    assert "Malformed HTTP" in json.loads(content)["error"]
 
 
 def test_what_does_not_come_in_time_closes_the_connection(rest):
@@ -143,17 +154,35 @@ def test_a_request_that_takes_too_long_is_a_504_also_while_it_is_computed(
     assert ask(server.port, PREDICT, BODY).status in (200, 504)
 
 
-def test_a_client_that_leaves_takes_its_request_along(rest, model, gate):
+@pytest.mark.parametrize(
+    "linger", [None, struct.pack("ii", 1, 0)], ids=["close", "reset"]
+)
+def test_a_client_that_leaves_takes_its_request_along(rest, model, gate, linger):
     server = rest()
     with open_connections(server.port, 1, WHOLE):
         gate.wait_for(1)  # the queue has room for three more
-        with open_connections(server.port, 3, WHOLE):
-            wait_until(lambda: len(model.models.batcher) == 3)
-            assert in_use(model) == 4
-        wait_until(lambda: in_use(model) == 1)
+        for _ in range(3):
+            with open_connections(server.port, 3, WHOLE) as connections:
+                wait_until(lambda: in_use(model) == 4)
+                for connection in connections if linger else []:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            wait_until(lambda: in_use(model) == 1)
     # The requests of clients that left make room for another.
     assert Posts(server.port, BODY, 1, timeout=0.2).join() == {"TimeoutError": 1}
     assert len(gate.batches) == 1
+
+
+def test_pipelined_requests_before_a_half_close_are_all_answered(rest, gate):
+    server = rest()
+    with open_connections(server.port, 1, WHOLE * 5) as (connection,):
+        connection.shutdown(socket.SHUT_WR)
+        gate.wait_for(1)
+        gate.open()
+        answers = received(connection)
+    assert answers.startswith(PROBE) and answers.count(b"HTTP/1.1 200 ") == 5
+    with open_connections(server.port, 1, WHOLE[:-1]) as (connection,):
+        connection.shutdown(socket.SHUT_WR)
+        assert not received(connection)
 
 
 def test_an_error_of_the_model_is_a_500_whose_reason_is_in_the_log_alone(
