@@ -13,7 +13,8 @@ from elmo_keras.argument_checks import how_to_install
 from elmo_keras.quiet import quiet_import
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
-OUTPUT_CLOSED, TERMINATED = 128 + 13, 128 + 15  # as of SIGPIPE and SIGTERM
+BY_SIGNAL = 128  # and its number
+OUTPUT_CLOSED = BY_SIGNAL + 13  # as of SIGPIPE
 # Package → the extra of elmo-keras that installs it.
 EXTRAS = {
     "ai_edge_litert": "litert",
@@ -35,7 +36,7 @@ EXTRAS = {
 }
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
 
-_stopped_by: list[int] = []  # SIGTERM, once it has come
+_stopped_by: list[int] = []  # the signal, once it has come
 
 
 class CommandFailed(Exception):
@@ -71,13 +72,13 @@ def run(
         The exit status of the work; 2 for wrong arguments or input (`ValueError`,
         `OSError`, `ImportError`); 1 if the work itself failed (`CommandFailed`,
         `FloatingPointError`, a full or broken disk); 130 after Ctrl-C, 143 after
-        SIGTERM; 141 if nobody reads the output any more.
+        SIGTERM, 129 after SIGHUP; 141 if nobody reads the output any more.
     """
     _stopped_by.clear()
     try:
         status = work() or 0
         sys.stdout.flush()
-        return TERMINATED if status == INTERRUPTED and _stopped_by else status
+        return _stopped_status() if status == INTERRUPTED else status
     except BrokenPipeError:
         # What is still buffered goes nowhere: Python would fail to write it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -94,8 +95,11 @@ def run(
     except ValueError as error:
         return fail(program, WRONG_INPUT, error)
     except KeyboardInterrupt:
-        status = TERMINATED if _stopped_by else INTERRUPTED
-        return fail(program, status, interrupted)
+        return fail(program, _stopped_status(), interrupted)
+
+
+def _stopped_status():
+    return BY_SIGNAL + _stopped_by[0] if _stopped_by else INTERRUPTED
 
 
 def import_problem(error: ImportError) -> str:
@@ -126,25 +130,29 @@ def fail(program: str, status: int, error: object) -> int:
 
 @contextlib.contextmanager
 def stopping() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; the second ends the program.
+    """An event that the first Ctrl-C, SIGTERM or SIGHUP sets; the second ends the program.
 
     An exception in the middle of a TensorFlow call could abort the program. A loop
-    that checks the event between two steps ends cleanly.
+    that checks the event between two steps ends cleanly. SIGHUP, of a terminal that is
+    closed, stays ignored under `nohup`.
     """
     stop = threading.Event()
-    signals = signal.SIGINT, signal.SIGTERM
-    before = {s: signal.getsignal(s) for s in signals}
+    hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, hang_up)
+        if number != hang_up or signal.getsignal(number) != signal.SIG_IGN
+    }
 
     def handle(number, _):
         stop.set()
-        if number == signal.SIGTERM:
-            _stopped_by.append(number)
+        _stopped_by.append(number)
         signal.signal(number, before[number])
 
     try:
-        for number in signals:
+        for number in before:
             signal.signal(number, handle)
         yield stop
     finally:
-        for number in signals:
-            signal.signal(number, before[number])
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -202,11 +202,12 @@ def test_a_command_that_sigterm_stopped_has_its_status(raises, usual_handler, ca
         return 130
 
     assert run_work("p", lambda: work(signal.SIGTERM)) == 143
+    assert run_work("p", lambda: work(signal.SIGHUP)) == 129
     assert run_work("p", lambda: work(signal.SIGINT)) == 130
-    assert capsys.readouterr().err == "p: Interrupted.\n" * 2 * raises
+    assert capsys.readouterr().err == "p: Interrupted.\n" * 3 * raises
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_sets_the_event(number, usual_handler):
     before = signal.getsignal(number)
     with stopping() as stop:
@@ -215,6 +216,16 @@ def test_the_first_signal_sets_the_event(number, usual_handler):
         assert stop.is_set()
         assert signal.getsignal(number) == before
     assert signal.getsignal(number) == before
+
+
+def test_nohup_holds():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopping() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop.is_set()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_second_ctrl_c_interrupts(usual_handler):
