@@ -1,17 +1,22 @@
 """The commands `annotate` and `ask`."""
 
 import hashlib
-import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
 
-from elmo_keras.embed.parts import Parts, folder_of
+from elmo_keras.embed.parts import (
+    Parts,
+    folder_of,
+    read_part_metadata,
+    read_parts,
+    write_part,
+)
 from elmo_keras.files import file_digest
 from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
@@ -62,7 +67,10 @@ def annotate(
     source = _source(text)
     source.stat()
     if not pipelines or len({*pipelines}) < len(pipelines):
-        raise ValueError(f"--with should name different pipelines: {pipelines}")
+        raise ValueError(
+            f"--with should name different pipelines, such as en-pos. Received: "
+            f"{' '.join(pipelines) or 'none'}"
+        )
     suffix = "" if output is None else output.suffix.lower()
     if output is not None:
         if suffix not in formats.FORMATS:
@@ -86,8 +94,8 @@ def annotate(
             except KeyboardInterrupt:
                 return INTERRUPTED
         heads = [_fingerprint(name) for name in pipelines]
-        job = {"pipelines": pipelines, "heads": heads, "suffix": suffix}
-        parts = Parts(output, suffix, _read_metadata)
+        job = {"pipelines": pipelines, "heads": heads, "format": suffix}
+        parts = Parts(output, ".npy", read_part_metadata)
         with stopping() as stop, parts.only_writer():
             parts.open(job, overwrite=overwrite)
             with Progress() as bar:
@@ -152,16 +160,8 @@ def _print(parts, pipelines) -> int:
     return 0
 
 
-def _read_metadata(path):
-    try:
-        with path.open("rb") as file:
-            return json.loads(file.readline())
-    except (OSError, ValueError):
-        return None
-
-
 def _write_parts(lines, pipelines, parts, suffix, stop):
-    """Annotates the parts that are missing: a line of metadata, and the results."""
+    """Annotates the parts that are missing, each an array of the bytes of its results."""
     write = formats.FORMATS[suffix]
     for index, chunk in enumerate(chunks(lines, PART_BYTES, len)):
         digest = hashlib.sha256(b"".join(chunk)).hexdigest()
@@ -174,18 +174,17 @@ def _write_parts(lines, pipelines, parts, suffix, stop):
                     raise KeyboardInterrupt
                 metadata["tokens"] += sum(map(len, text.sentences))
                 content.append(write(text, pipelines, predictions))
-            with parts.writing(index) as file:
-                file.write(f"{json.dumps(metadata)}\n{''.join(content)}".encode())
+            results = np.frombuffer("".join(content).encode(), np.uint8)
+            metadata["lengths"] = [len(results)]
+            write_part(parts, index, [results], metadata)
         yield is_new, len(chunk), metadata["tokens"]
 
 
 def _join_parts(parts, head):
     with parts.whole.open("wb") as whole:
         whole.write(head.encode())
-        for path in parts.parts_from(0):
-            with path.open("rb") as file:
-                file.readline()  # its metadata
-                shutil.copyfileobj(file, whole)
+        for _, (results,) in read_parts(parts.parts_from(0), (None,)):
+            whole.write(results)
         whole.flush()
         os.fsync(whole.fileno())
     parts.finish(parts.whole)

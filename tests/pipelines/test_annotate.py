@@ -47,6 +47,14 @@ def test_conllu_has_the_words_of_the_text(head, tmp_path):
     assert words == [("cafe\u0301", "_"), ("gone", spaces), (".", "_")]
 
 
+def test_a_text_of_blank_lines_has_no_words(head, tmp_path):
+    text, output = tmp_path / "text.txt", tmp_path / "o.conllu"
+    for content in "", "\n\n":
+        text.write_text(content)
+        assert annotate([text, output, "--with", head("pos"), "--overwrite"]) == 0
+        assert not rows(output)
+
+
 def between(row):
     """What stands before and after a word, by its row."""
     misc = dict(field.split("=", 1) for field in row[9].split("|") if "=" in field)
@@ -219,8 +227,10 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
     assert annotate([other, output, *arguments]) == 2
     assert "belongs to a run over other texts" in capsys.readouterr().err
     other.write_bytes(gzip.compress(text.read_bytes()))
+    (part,) = tmp_path.glob("o.html.unfinished/parts/*0.*")
+    part.write_bytes(part.read_bytes()[:-150])  # by a disk
     assert annotate([other, output, *arguments]) == 0
-    assert output.read_bytes() == whole and indices == [*range(5)]
+    assert output.read_bytes() == whole and indices == [0, 1, 0, 2, 3, 4]
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"t.txt", "o.html", "other.gz", "ner"}
 
@@ -234,6 +244,7 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
         ("o.conllu", ["ner", "plain"], "give an OUT that ends in .jsonl"),
         ("o.jsonl", ["qa"], "`elmo-keras ask` asks questions"),
         ("o.jsonl", ["pos", "pos"], "should name different pipelines"),
+        ("o.jsonl", [], "such as en-pos. Received: none"),
         ("earlier.jsonl", ["pos"], "exists. Give another name, or --overwrite"),
     ],
 )
