@@ -4,16 +4,15 @@ DATA is the folder of the corpora; OUT/NAME becomes the head and its card, OUT/w
 what was trained. Finished heads are not trained again, so the same command resumes.
 """
 
-import collections
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import keras
-
+from elmo_keras.hub.catalogue import CARD
 from elmo_keras.tasks import (
     Answering,
     Classification,
@@ -22,14 +21,13 @@ from elmo_keras.tasks import (
     Tagging,
     hold_out,
     read_columns,
-    read_data,
     save_head,
     train,
 )
+from elmo_keras.tasks.data import read_rows
 from elmo_keras.tasks.entities import entities
 from elmo_keras.tasks.span_ends import SpanEnds
 
-CARD = "model_card.md"
 # Types of other sets → those of `en-ner`; others are no entities.
 ENTITIES = {
     "person": "PER",
@@ -39,19 +37,19 @@ ENTITIES = {
 } | {name: name for name in ("PER", "LOC", "ORG")}
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
-LABELS, CONFUSIONS = 20, 8  # of a card, at most
-NOTHING = "none"  # where there is no span
-SETTINGS: dict[str, Any] = {
-    "arithmetic": "int8",
-    "layer_norm": True,
-    "elmo_dropout": 0.3,
-    "word_dim": 0,
-    "character_dim": 0,
-    "schedule": "cosine",
-    "epochs": 8,
-    "patience": 99,
+TAGGER: dict[str, Any] = {"word_dim": 50}
+# The groups of emotions of GoEmotions' authors; surprise and others are in none.
+SENTIMENTS = {
+    emotion: sentiment
+    for sentiment, emotions in {
+        "positive": "admiration amusement approval caring desire excitement gratitude joy "
+        "love optimism pride relief",
+        "negative": "anger annoyance disappointment disapproval disgust embarrassment fear "
+        "grief nervousness remorse sadness",
+        "neutral": "neutral",
+    }.items()
+    for emotion in emotions.split()
 }
-TAGGER: dict[str, Any] = {"word_dim": 50, "units": 160, "epochs": 12}
 
 
 class Recipe(NamedTuple):
@@ -62,7 +60,6 @@ class Recipe(NamedTuple):
     text: str  # data sets and their licences, and what was held out
     dev: str  # what chose the epoch
     predicates: dict[str, Any] | None = None  # settings of the head that finds them
-    label_names: dict[str, str] | None = None
     licence: str = "CC BY-SA 4.0"
     tokenizer: str = "words"  # of the treebank that its tokens come from
     ends: Path | None = (
@@ -77,7 +74,6 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         return {"train": Path(f"{stem}{train}"), "dev": Path(f"{stem}{dev}")}
 
     roles = files(data / "en_srl_ewt", "/train.conll.gz", "/dev.conll")
-    no_words = {"word_dim": 0}  # better on text of other kinds
     return {
         "en-pos": Recipe(
             Tagging(kind="pos"),
@@ -88,9 +84,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-ner": Recipe(
             Tagging(kind="ner"),
-            TAGGER
-            | files(work / "en-ner", ".train.conll", ".dev.conll")
-            | no_words
+            files(work / "en-ner", ".train.conll", ".dev.conll")
             | {"elmo_dropout": 0.5},
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) "
             "and Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth "
@@ -100,10 +94,10 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-srl": Recipe(
             Tagging(kind="srl"),
-            TAGGER | roles | no_words | {"epochs": 8, "units": 250},
+            roles | {"epochs": 8, "units": 250},
             "PropBank's roles over UD English-EWT (both CC BY-SA 4.0)",
             dev="EWT, given predicates",
-            predicates=TAGGER | roles | no_words | {"units": 100},
+            predicates=roles | {"units": 100},
             tokenizer="ewt",
         ),
         "en-coref": Recipe(
@@ -111,9 +105,6 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             {
                 "train": work / "en-coref.train.conll.gz",
                 "dev": data / "en_coref_litbank/dev.conll",
-                "word_dim": 50,
-                "character_dim": 64,
-                "epochs": 15,
             },
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
             "BY-SA); held out: LitBank's dev",
@@ -121,7 +112,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-qa": Recipe(
             Answering(),
-            files(data / "en_qa", "/train.json", "/dev.json"),
+            files(data / "en_qa", "/train.json", "/dev.json") | {"epochs": 8},
             "SQuAD 1.1 (CC BY-SA 4.0), SQuADShifts (CC BY 4.0), TyDi QA (Apache-2.0), "
             "over Wikipedia",
             dev="SQuAD and others, `en_qa`",
@@ -135,19 +126,27 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "ko-ner": Recipe(
             Tagging(kind="ner"),
-            TAGGER | {"train": work / "ko-ner.train.conll", "word_dim": 35},
+            {"train": work / "ko-ner.train.conll", "word_dim": 35},
             "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of "
             "them held out (CC BY-SA 4.0)",
             dev="KLUE, a fifth, words with particles",
             ends=work / "ko-ner.ends.conll",
         ),
+        "en-sentiment": Recipe(
+            Classification(),
+            files(work / "en-sentiment", ".train.jsonl", ".dev.jsonl")
+            | {"limit": 20_000, "word_dim": 25, "min_count": 6, "epochs": 4},
+            "GoEmotions (Apache-2.0, comments of Reddit), those whose emotions are of one "
+            "of its authors' groups: 20,000 of positive, negative or neutral ones",
+            dev="GoEmotions",
+            licence="Apache-2.0 for the head; the language model has its own",
+        ),
         "ko-sentiment": Recipe(
             Classification(),
             files(work / "ko-sentiment", ".train.jsonl", ".valid.jsonl")
-            | {"word_dim": 25, "min_count": 6, "epochs": 4, "units": 100},
+            | {"word_dim": 25, "min_count": 6, "epochs": 4},
             "Naver movie reviews (CC0)",
             dev="Naver reviews",
-            label_names={"0": "negative", "1": "positive"},
             licence="CC0 1.0 for the head; the language model has its own",
         ),
     }
@@ -168,7 +167,24 @@ def prepare(name: str, data: Path, work: Path) -> None:
     elif name == "ko-sentiment":
         for part in ("train", "valid"):
             source = data / f"ko_nsmc/ratings_{part}.txt"
-            run("convert.py", "nsmc", source, work / f"ko-sentiment.{part}.jsonl")
+            target = work / f"ko-sentiment.{part}.jsonl"
+            run("convert.py", "nsmc", source, target)
+            rename_labels(target, {"0": "negative", "1": "positive"})
+    elif name == "en-sentiment":
+        for part in ("train", "dev"):
+            target = work / f"en-sentiment.{part}.jsonl"
+            run("convert.py", "goemotions", data / f"en_goemotions/{part}.tsv", target)
+            rename_labels(target, SENTIMENTS)
+
+
+def rename_labels(file: Path, names: dict[str, str]) -> None:
+    """Gives each text of JSON lines one label; those that have none or several go."""
+    texts = []
+    for _, row in read_rows(file):
+        labels = {names.get(x) for x in row.get("labels", [row.get("label")])}
+        if len(labels) == 1 and None not in labels:
+            texts.append(json.dumps({"text": row["text"], "label": labels.pop()}))
+    file.write_text("\n".join(texts) + "\n", encoding="utf-8")
 
 
 def join_entities(data: Path, work: Path) -> None:
@@ -210,7 +226,7 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         heads[folder / "predicates"] = Tagging(kind="predicates"), recipe.predicates
     for head, (task, own) in heads.items():
         work = output / "work" / "-".join(head.relative_to(output).parts)
-        options: dict[str, Any] = SETTINGS | {"model": name[:2]} | own | changes
+        options: dict[str, Any] = {"model": name[:2]} | own | changes
         settings = Settings(output=work, **options)
         values = train(task, settings, progress=True)["dev"]
         (score, value), *others = ((k, 100 * v) for k, v in values.items())
@@ -220,21 +236,17 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         if others:
             row["also"] = ", ".join(f"{key} {x:.2f}" for key, x in others)
         scores.append(row | {"elmo-keras": round(value, 2)})
-        file, names = work / "model.keras", recipe.label_names
         ends = span_ends(recipe.ends) if recipe.ends else None
         save_head(
-            file,
+            work / "model.keras",
             options["model"],
             head,
-            label_names=names,
             ends=ends,
             language=name[:2],
             tokenizer=recipe.tokenizer,
         )
-        if isinstance(task, (Tagging, Classification)):
-            model = keras.models.load_model(file, compile=False)
-            dev = read_data(task, settings).dev
-            by_label += scores_by_label(model, dev, recipe.label_names or {})
+        card = (work / CARD).read_text("utf-8")
+        by_label += re.findall(r"^(?:F1 by label|Most frequent).*", card, re.M)
     size = sum(file.stat().st_size for file in folder.rglob("head.*")) / 1e6
     card = [
         f"# {name}",
@@ -278,42 +290,6 @@ def span_ends(columns: Path) -> SpanEnds:
     )
     parts = ((token, *type_.partition("/")) for token, type_ in spans)
     return SpanEnds.fit([(token, name, int(n or 0)) for token, name, _, n in parts])
-
-
-def scores_by_label(model: Any, examples: list[dict], names: dict) -> list[str]:
-    """F1 by label of held-out examples, and the most frequent mistakes."""
-    tokens = [example["tokens"] for example in examples]
-    if "label" in examples[0]:
-        rows = [e["label"] for e in examples], model.predict(tokens)
-        gold, found = ([{0: names.get(x, x)} for x in labels] for labels in rows)
-    else:
-        places = [e["predicate"].index(1) for e in examples if "predicate" in e]
-        fields = {"tokens": tokens} | ({"predicate": places} if places else {})
-        rows = [e["tags"] for e in examples], model.predict(fields)
-        gold, found = ([parts(tags) for tags in tags_of] for tags_of in rows)
-    pairs = collections.Counter(
-        (expected.get(key, NOTHING), predicted.get(key, NOTHING))
-        for expected, predicted in zip(gold, found)
-        for key in {*expected, *predicted}
-    )
-    n_gold = collections.Counter(label for row in gold for label in row.values())
-    n_found = collections.Counter(label for row in found for label in row.values())
-    by_label = [
-        f"{label} {200 * pairs[label, label] / (n + n_found[label]):.1f} ({n:,})"
-        for label, n in n_gold.most_common(LABELS)
-    ]
-    mistakes = [f"{a} → {b} ({n})" for (a, b), n in pairs.most_common() if a != b]
-    return [
-        f"F1 by label, with its number in the text: {', '.join(by_label)}.",
-        f"Most frequent mistakes, expected → found: {', '.join(mistakes[:CONFUSIONS])}.",
-    ]
-
-
-def parts(tags: Sequence[str]) -> dict:
-    """The spans that tags mark, or else the tokens, with their labels."""
-    spans = {(first, end): label for first, end, label in entities(tags)}
-    is_bio = all(tag == "O" or tag[1:2] == "-" for tag in tags)
-    return spans if is_bio else dict(enumerate(tags))
 
 
 def main(data: Path, output: Path, *names: str, **changes: Any) -> None:

@@ -12,7 +12,7 @@ from elmo_keras.embed.embedder import check_layers
 from elmo_keras.export.version_paths import check_export, export_metadata
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
-from elmo_keras.pipelines.pipeline import find_head, is_head
+from elmo_keras.pipelines.pipeline import find_head, is_head, keras_file
 from elmo_keras.tasks.head_files import keras_model, read_head
 from elmo_keras.util.arguments import (
     Count,
@@ -151,7 +151,8 @@ def export(
     if (model is None) != (None not in (options, weights)):
         raise ValueError("Give either MODEL and OUT, or OUT, --options and --weights.")
     source = model or options or ""
-    is_keras_model = Path(source).suffix == ".keras"
+    file = keras_file(source)
+    is_keras_model = file is not None
     head = find_head(source) if not is_keras_model and is_head(source) else None
     kind = "a .keras MODEL" if is_keras_model else "a MODEL that is no .keras file"
     for what in f"--format {format}", "a head" if head else kind:
@@ -176,8 +177,8 @@ def export(
         return
     if head is not None:
         layer = keras_model(read_head(head))
-    elif is_keras_model:
-        layer = read_keras_model(Path(source), choices.layer)
+    elif file is not None:
+        layer = read_keras_model(file, choices.layer)
     else:
         from elmo_keras.elmo import Elmo
 

@@ -5,6 +5,7 @@ for the folder of the cache, `HF_ENDPOINT` for another hub.
 """
 
 import functools
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -103,7 +104,18 @@ def push_to_hub(
     is_head = (folder / HEAD_FILES[0]).is_file()
     if not is_head and not all((folder / n).is_file() for n in (OPTIONS, WEIGHTS)):
         raise ValueError(
-            f"`model` should be a folder with {OPTIONS} and {WEIGHTS}. Received: {model}"
+            f"`model` should be a folder with {OPTIONS} and {WEIGHTS}, or of a head. "
+            f"Received: {model}"
+        )
+    below = (
+        json.loads((folder / HEAD_FILES[0]).read_bytes())["language_model"]
+        if is_head
+        else ""
+    )
+    if Path(below).is_absolute():
+        raise ValueError(
+            f"The head's language model is at {below}, where nobody else has it. Push that "
+            "one first, and train the head with its hf://OWNER/NAME as the model."
         )
     if is_offline():
         raise ConnectionError(f"{repository} can't be written: {OFFLINE} forbids it.")

@@ -22,6 +22,7 @@ from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
     find_head,
+    keras_file,
     needs_tensorflow,
     pipeline,
     predict_texts,
@@ -136,8 +137,8 @@ def _check_types(names, suffix):
 
 
 def _fingerprint(name):
-    if Path(name).is_file():
-        return file_digest(Path(name))
+    if file := keras_file(name):
+        return file_digest(file)
     return "".join(file_digest(f) for f in sorted(find_head(name).rglob("head.*")))
 
 

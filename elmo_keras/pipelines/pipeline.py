@@ -25,6 +25,8 @@ from elmo_keras.tasks.entities import PREDICATE, marks_spans
 from elmo_keras.tasks.head_files import (
     HEAD,
     KERAS,
+    MODEL,
+    PREDICATES,
     is_light,
     keras_model,
     load_task_model,
@@ -42,7 +44,6 @@ from elmo_keras.text.vocabulary import Vocabulary
 # is cut: of the latter where it is as long as they are, of the former at `MAX_SENTENCE`.
 MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
 MAX_SENTENCE, MAX_PADDED = 250, 2**16
-PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
 
@@ -482,8 +483,8 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
 
     Args:
         model: the name of a head in the package, such as `"en-ner"`; the folder of a
-            head; `hf://OWNER/NAME[@REVISION]`; or a `.keras` file that a task's command
-            saved.
+            head, such as a task's command makes; `hf://OWNER/NAME[@REVISION]`; or a
+            `.keras` file.
 
     Returns:
         A callable. For texts, its results are plain dicts of `text`, `label`, `score`,
@@ -503,9 +504,9 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     >>> tagger("It rains.")[0]  # doctest: +SKIP
     {'text': 'It', 'label': 'PRON', 'score': 0.99, 'start': 0, 'end': 2}
     """
-    name = str(model)
-    if Path(name).suffix == KERAS:
-        return _keras_pipeline(name, load_task_model(Path(name)))
+    name, file = str(model), keras_file(model)
+    if file is not None:
+        return _keras_pipeline(name, load_task_model(file))
     folder = find_head(model)
     head = read_head(folder)
     options: dict[str, Any] = {"language": head.language, "tokenizer": head.tokenizer}
@@ -568,12 +569,20 @@ def type_of(model: str | Path) -> str:
 
 def needs_tensorflow(model: str | Path) -> bool:
     """Whether the answers of `pipeline(model)` are computed by TensorFlow."""
-    return Path(model).suffix == KERAS or not is_light(_config_of(model))
+    return keras_file(model) is not None or not is_light(_config_of(model))
 
 
 def _config_of(model):
+    return read_config(keras_file(model) or find_head(model))
+
+
+def keras_file(model: str | Path) -> Path | None:
+    """The `.keras` file at a path, or in a folder that a task's command made without a head."""
     path = Path(model)
-    return read_config(path if path.suffix == KERAS else find_head(model))
+    if path.suffix == KERAS:
+        return path
+    has_head = (path / HEAD).is_file()
+    return path / MODEL if (path / MODEL).is_file() and not has_head else None
 
 
 def find_head(model: str | Path) -> Path:
@@ -599,9 +608,8 @@ def is_head(model: str | Path) -> bool:
 
 def absolute_head(model: str | Path) -> str:
     """What names a head, independent of the current directory."""
-    path = Path(model)
-    is_path = path.suffix == KERAS or (path / HEAD).is_file()
-    return os.path.realpath(path) if is_path else str(model)
+    is_path = keras_file(model) is not None or (Path(model) / HEAD).is_file()
+    return os.path.realpath(model) if is_path else str(model)
 
 
 def names() -> list[str]:

@@ -13,6 +13,7 @@ from elmo_keras.files import file_digest, installed_version
 from elmo_keras.hub.cache import cache_folder, only_writer
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, WEIGHTS
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
+from elmo_keras.tasks.head_files import MODEL
 from elmo_keras.util.command import import_tensorflow, stopping
 
 # Requests that are on their way when the last answer is sent get UNAVAILABLE.
@@ -72,9 +73,8 @@ def _directory(name: str) -> Path:
                 "export` writes, a model directory, a head, or a name of the package."
             )
         source = BOX / name
-    weights = next(
-        (f for f in (source / ARRAYS, source / WEIGHTS) if f.is_file()), None
-    )
+    files = (source / name for name in (ARRAYS, WEIGHTS, MODEL))
+    weights = next((file for file in files if file.is_file()), None)
     if weights is None:
         return source
     version = installed_version("elmo-keras") or "checkout"

@@ -1,5 +1,6 @@
 """The commands of the tasks: each trains a model and prints its scores."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Annotated
 
@@ -27,14 +28,20 @@ def _command(make: type) -> Callable[..., None]:
         task: Annotated[make | None, FIELDS] = None,  # pyright: ignore[reportInvalidTypeForm]
     ) -> None:
         import_tensorflow()
-        from elmo_keras.tasks.fit import MODEL, train
+        from elmo_keras.tasks.fit import train
 
-        results = train(task or make(), settings, progress=True)
-        for part in ("dev", "test"):
-            if scores := results[part]:
-                text = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
-                print(f"{part}: {text}")
-        print(f"The model is in {settings.output / MODEL}")
+        main = task or make()
+        for name, one in {"": main, **main.companions()}.items():
+            output = settings.output / name
+            if name:
+                print(f"{name}:")
+            run = dataclasses.replace(settings, output=output)
+            results = train(one, run, progress=True)
+            for part in ("dev", "test"):
+                if scores := results[part]:
+                    pairs = (f"{key} {100 * x:.2f}" for key, x in scores.items())
+                    print(f"{part}: {', '.join(pairs)}")
+        print(f"The model is in {settings.output}")
 
     command.__doc__ = str(make.__doc__).partition("    Args:")[0]
     return command

@@ -534,7 +534,7 @@ def read_squad(path: str | Path) -> list[dict]:
     after it, or None; `n_misplaced`, the number of answers that are not.
     """
     examples, key = [], "data"
-    content = _read_json(path)
+    content = read_json(path)
     try:
         for key, paragraph in _paragraphs(content):
             text = _check_text(paragraph["context"])
@@ -551,7 +551,7 @@ def read_squad(path: str | Path) -> list[dict]:
     return examples
 
 
-def _read_json(path):
+def read_json(path: str | Path) -> Any:
     """The content of a file of JSON; of JSON lines a list."""
     with Path(path).open("rb") as file:
         try:

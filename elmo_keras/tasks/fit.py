@@ -14,21 +14,27 @@ from keras.callbacks import LambdaCallback
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.files import check_same_run, replacing
+from elmo_keras.files import check_same_run, installed_version, replacing
 from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.catalogue import CARD, HEAD_FILES
 from elmo_keras.progress import Progress
 from elmo_keras.tasks.batches import Batches
+from elmo_keras.tasks.card import write_card
 from elmo_keras.tasks.data import WordVectorFile, hold_out, read_lower_case_vectors
+from elmo_keras.tasks.head_files import MODEL, save_head
 from elmo_keras.tasks.layer_cache import LayerCache
+from elmo_keras.tasks.span_ends import SpanEnds
 from elmo_keras.tasks.task import AUTO, NONE, UNRECORDED, Settings, Task
 from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
 from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
-RESULTS, MODEL = "results.json", "model.keras"
-WORD_DIM = 100  # of random vectors
+RESULTS = "results.json"
+# Of words from random vectors and of their characters, where ELMo is not at the input.
+ALONE = {"word_dim": 100, "character_dim": 64}
 FEW_EXAMPLES = 1000
+FEW_STEPS, MOST_EPOCHS = 600, 50  # fewer steps are too few
 
 
 class Data(NamedTuple):
@@ -57,21 +63,22 @@ def train(
         The content of results.json: the scores `dev` and `test`, `best_epoch`, `epochs`,
         their `losses`, `seconds`, `seconds_per_epoch`, `examples`, the learned `mixes` and
         the `settings`. model.keras is the model after its best epoch; it is there as soon
-        as this epoch is over.
+        as this epoch is over. At the end, model_card.md says how it was made and how
+        good it is, and on a frozen language model there is its head, so that the folder
+        is one: see `save_head`.
 
     Raises:
         ValueError, OSError: a setting, a file or the language model can't be used, or the
             folder holds another run; nothing was written.
         CommandFailed, FloatingPointError: training or writing failed.
     """
+    given = settings
     settings = _checked(settings, task.defaults)
     before = _read_results(settings)
     data = read_data(task, settings)
     texts = [text for part in data for text in task.texts(part)]
-    if settings.batch_size is None:
-        # With 32, a hundred examples stop after too few steps: see the research notes.
-        few = settings.share * len(data.train) < FEW_EXAMPLES
-        settings = dataclasses.replace(settings, batch_size=8 if few else 32)
+    n = settings.share * len(data.train)
+    settings = _for_examples(settings, task.defaults["epochs"], n)
     if settings.model == AUTO:
         settings = dataclasses.replace(settings, model=package_model(texts))
         if progress:
@@ -102,7 +109,15 @@ def train(
             "cached": cache is not None,
             "settings": recorded,
         }
-        # The model comes before its results, so that it exists where these are.
+        _save_head(task, settings, model, examples)
+        with replacing(settings.output / CARD) as temporary:
+            found = model.results(data.dev, model.batches(data.dev, cache=cache))
+            labels = [
+                (task.parts(e), task.parts(e, r)) for e, r in zip(data.dev, found)
+            ]
+            parts = data._asdict() | {"train": examples}
+            write_card(temporary, task, given, parts, results, labels)
+        # What else there is comes before the results, so that it exists where these are.
         with replacing(settings.output / RESULTS) as temporary:
             text = json.dumps(results, indent=1, ensure_ascii=False)
             temporary.write_text(f"{text}\n", encoding="utf-8")
@@ -121,19 +136,36 @@ def _checked(settings, defaults) -> Settings:
             "`arithmetic` is for layers that are computed once. Leave out `fine_tune` "
             "and `no_cache`."
         )
+    if settings.model in (None, NONE) or settings.elmo_at == "output":
+        defaults = defaults | ALONE
+    if settings.word_vectors:
+        defaults = defaults | {"word_dim": None}
+    if is_cached and installed_version("ai-edge-litert"):
+        defaults = defaults | {"arithmetic": "int8"}
     values = {n: x for n, x in defaults.items() if getattr(settings, n) is None}
+    values["epochs"] = settings.epochs  # see `_for_examples`
     if settings.model == NONE:
         values["model"] = None
     return dataclasses.replace(settings, **values)
 
 
+def _for_examples(settings, usual, n) -> Settings:
+    """Settings whose batches and epochs are those for `n` examples; `usual` is of many."""
+    # With 32, a hundred examples stop after too few steps: see the research notes.
+    batch_size = settings.batch_size or (8 if n < FEW_EXAMPLES else 32)
+    enough = int(min(FEW_STEPS * batch_size / n, MOST_EPOCHS))
+    epochs = settings.epochs or max(usual, enough)
+    return dataclasses.replace(settings, batch_size=batch_size, epochs=epochs)
+
+
 def _read_results(settings):
     """The results of a finished run, or None; refuses a folder that can't be written."""
     check_folder(settings.output)
-    path, model = (settings.output / name for name in (RESULTS, MODEL))
+    outputs = RESULTS, MODEL, *HEAD_FILES[:2], CARD
+    path, model, *others = (settings.output / name for name in outputs)
     inputs = settings.train, settings.dev, settings.test, settings.word_vectors
     parts = () if settings.model in (None, AUTO) else parts_of_model(settings.model)
-    check_apart([path, model], [*filter(None, inputs), *parts])
+    check_apart([path, model, *others], [*filter(None, inputs), *parts])
     if settings.output.exists():
         check_file(model)
     if not path.exists():
@@ -200,13 +232,15 @@ def _fit(task, settings, model, examples, data, cache, progress):
         settings.output.mkdir(parents=True, exist_ok=True)
         with replacing(settings.output / MODEL) as temporary:
             model.save(temporary)
+        for name in HEAD_FILES[:2]:  # of another model
+            (settings.output / name).unlink(missing_ok=True)
 
     training = fit_until_best(
         model,
         batches,
         dev_scores,
         epochs=settings.epochs,
-        patience=settings.patience,
+        patience=settings.patience or settings.epochs,
         seed=settings.seed,
         save=save,
         progress=progress,
@@ -220,6 +254,21 @@ def _fit(task, settings, model, examples, data, cache, progress):
         for place, mix in model.token_vectors.mixes.items()
     }
     return training | {"test": test, "examples": len(examples), "mixes": mixes}
+
+
+def _save_head(task, settings, model, examples):
+    """Writes the head of a model on a frozen language model."""
+    if settings.model is None or settings.fine_tune:
+        return
+    ends = task.left_out(examples)
+    save_head(
+        model,
+        settings.model,
+        settings.output,
+        ends=SpanEnds.fit(ends) if ends else None,
+        language=settings.model if settings.model in SCRIPTS else None,
+        tokenizer=task.tokenizer,
+    )
 
 
 def _token_vectors(settings, texts, start, elmo):
@@ -276,7 +325,7 @@ def _elmo_layer(settings):
         num_representations=2 if settings.elmo_at == "both" else 1,
         layers=settings.layers,
         l2=settings.l2 if settings.layers == "mix" else 0.0,
-        layer_norm=settings.layer_norm,
+        layer_norm=not settings.no_layer_norm,
         dropout=settings.elmo_dropout,
         trainable_bilm=settings.fine_tune,
     )
@@ -286,8 +335,7 @@ def _start_vectors(settings, texts) -> WordVectorFile:
     """The vectors of words in the file of `word_vectors`."""
     path = settings.word_vectors
     if path is None:
-        dim = WORD_DIM if settings.word_dim is None else settings.word_dim
-        return WordVectorFile((), np.empty((0, dim)))
+        return WordVectorFile((), np.empty((0, settings.word_dim)))
     file = read_lower_case_vectors(path, texts)
     dim = file.vectors.shape[1]
     if settings.word_dim not in (None, dim):

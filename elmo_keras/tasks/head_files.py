@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
 HEAD, ARRAYS, *_ = HEAD_FILES
 KERAS = ".keras"
+MODEL = f"model{KERAS}"  # beside a head that a task's command trained, or in its place
 _WORDS, _SCALE = "words", "|scale"  # JSON as bytes; after the name of a matrix
 _MOST, _MOST_CARD = 2**28, 2**24  # bytes of all arrays and of the configuration
+PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 ENDS = "ends/kernel"  # of `SpanEnds`
 _MOST_UNITS = 2**15  # of a layer
 _LIGHT = "Tagger", "TextClassifier", "QuestionAnswering"
@@ -275,8 +277,9 @@ def copy_model(source: Path, target: Path) -> None:
     if source.is_file():
         shutil.copy2(source, target)
         return
-    # Vectors don't need what training does.
-    ignored = shutil.ignore_patterns(TRAINING)
+    # Vectors don't need what training does, and a head not the model that it is of.
+    is_head = (source / HEAD).is_file()
+    ignored = shutil.ignore_patterns(TRAINING, *[MODEL] * is_head)
     shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
     for card in target.rglob(HEAD):
         metadata = json.loads(card.read_bytes())

@@ -14,12 +14,14 @@ from elmo_keras.config import Arithmetic, TokenizerName
 from elmo_keras.tasks import data
 from elmo_keras.tasks.answer_text import LONGEST_ANSWER, NO_ANSWER, NOT_KNOWN
 from elmo_keras.tasks.entities import (
+    OUTSIDE,
     arguments,
     count_spans,
     entities,
     marks_spans,
     span_scores,
 )
+from elmo_keras.tasks.head_files import PREDICATES
 from elmo_keras.tasks.scores import (
     coreference_scores,
     coreference_statistics,
@@ -27,7 +29,9 @@ from elmo_keras.tasks.scores import (
     squad_scores,
     squad_statistics,
 )
+from elmo_keras.tasks.spans import holds_spans, read_spans
 from elmo_keras.text.tokenizers import TOKENIZERS
+from elmo_keras.text.word_rules import RULES
 from elmo_keras.util.arguments import (
     Count,
     Counts,
@@ -57,7 +61,8 @@ class Settings:
 
     Args:
         train: file of training examples
-        output: folder of results.json and model.keras; a finished run is not repeated
+        output: folder of the head, its card, model.keras and results.json; a finished
+            run is not repeated
         dev: file whose score decides when training stops
         test: file that is scored with the best weights
         dev_share: share of the training file that is held out where there is no `dev`
@@ -68,26 +73,29 @@ class Settings:
         elmo_at: where ELMo is added to the task's network
         layers: mix, average, top, or the index of a layer
         l2: penalty on the mix, the paper's λ
-        layer_norm: normalise each layer of a token before the mix
+        no_layer_norm: leave the layers of a token as they are before the mix
         elmo_dropout: rate of the dropout on ELMo
         fine_tune: train the language model as well
-        arithmetic: of a frozen language model; float32 if not set
+        arithmetic: of a frozen language model; int8 where LiteRT is installed
         no_cache: run a frozen language model in every epoch
         seed: of the initial weights, the dropout and the order of the examples
-        epochs: maximum number of epochs
-        patience: epochs without a better dev score after which training stops
+        epochs: maximum number of epochs; 12, more for few examples, 15 for `coreference`
+        patience: epochs without a better dev score after which training stops; if not
+            set, the best one of all is kept
         batch_size: examples in a batch; 32, or 8 for fewer than 1,000 examples
         learning_rate: of Adam; 0.003 for `tag`, else 0.001
         schedule: constant, or cosine: the rate falls to 0 in the last epoch
         dropout: rate of the dropout on word and character vectors; 0.3 for `tag`, else
             0.5
-        word_dim: size of a word's vector, 0 for none; 100, or that of `word_vectors`
+        word_dim: size of a word's vector, 0 for none; 0, or that of `word_vectors`, 50 for
+            `coreference`, 100 without ELMo at the input
         min_count: a word has a vector of its own if it occurs N times in the training text
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
             or binary
         freeze_word_vectors: train no word vector
-        character_dim: size of the vector of a word's characters, 0 for none
-        units: size of each LSTM in each direction; 50 for `classify` and `entail`, else
+        character_dim: size of the vector of a word's characters, 0 for none; 0, or 64 for
+            `coreference` and without ELMo at the input
+        units: size of each LSTM in each direction; 160 for `tag`, 50 for `entail`, else
             100
         layer_dropout: rate of the dropout between the layers; 0.2 for `classify` and
             `answer`, else 0.3
@@ -104,23 +112,23 @@ class Settings:
     elmo_at: Literal["input", "output", "both"] = "input"
     layers: OneLayer = "mix"
     l2: NonNegative = 0.001
-    layer_norm: bool = False
-    elmo_dropout: Rate = 0.5
+    no_layer_norm: bool = False
+    elmo_dropout: Rate = 0.3
     fine_tune: bool = False
     arithmetic: Arithmetic | None = None
     no_cache: bool = False
     seed: Seed = 1
-    epochs: Count = 50
-    patience: Count = 5
+    epochs: Count | None = None
+    patience: Count | None = None
     batch_size: Count | None = None
     learning_rate: Positive | None = None
-    schedule: Literal["constant", "cosine"] = "constant"
+    schedule: Literal["constant", "cosine"] = "cosine"
     dropout: Rate | None = None
     word_dim: Index | None = None
     min_count: Count = 2
     word_vectors: Path | None = None
     freeze_word_vectors: bool = False
-    character_dim: Index = 64
+    character_dim: Index | None = None
     units: Count | None = None
     layer_dropout: Rate | None = None
 
@@ -134,11 +142,16 @@ class Task:
     name: ClassVar[str]
     model: ClassVar[str]  # the name of its class
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
+    tokenizer: str = "words"  # of texts that a pipeline gets, see `split_words`
+    # Of the settings; the last two with ELMo at the input.
     defaults: ClassVar[dict[str, Any]] = {
         "learning_rate": 1e-3,
         "dropout": 0.5,
         "units": 100,
         "layer_dropout": 0.2,
+        "epochs": 12,
+        "word_dim": 0,
+        "character_dim": 0,
     }
 
     def read(self, path: Path, *, training: bool = False) -> list[dict]:
@@ -180,28 +193,44 @@ class Task:
         """Scores from 0 to 1 by name; the first one stops training."""
         raise NotImplementedError
 
+    def parts(self, example: dict, result: Any = None) -> dict[Any, str]:
+        """The labels of an example, or of its result, by what they label, for the card."""
+        return {}
+
+    def left_out(self, examples: list[dict]) -> list[tuple[str, str, int]]:
+        """What `SpanEnds.fit` learns from, if the ends of spans are within words."""
+        return []
+
+    def companions(self) -> dict[str, "Task"]:
+        """Tasks of the same files whose heads a pipeline needs too, by their folders."""
+        return {}
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Tagging(Task):
     """Trains a tagger: parts of speech, named entities, semantic roles.
 
-    Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO, BIOES
-    or BMES, or CoNLL-U with entities in MISC (--kind ner: F1 of entities), or columns
+    Files are CoNLL-U (--kind pos: accuracy); columns with entities as IO, BIO, BIOES or
+    BMES, CoNLL-U with entities in MISC, or texts with labelled spans as doccano, Label
+    Studio, Prodigy, brat and spaCy write them (--kind ner: F1 of entities); or columns
     with the word, the predicate and a column of BIO tags or brackets for each predicate
     (--kind srl: F1 of arguments as the script of CoNLL-2005 counts, without the predicate
     itself, which is given; --kind predicates: F1 of the predicates in the same files).
 
         elmo-keras tag --train train.conllu --dev dev.conllu --output DIR
-        elmo-keras tag --train train.conll --dev dev.conll --output DIR --model lm
+        elmo-keras tag --train train.jsonl --output DIR --model lm
 
     Args:
         kind: of the files; if not set, pos for *.conllu, else ner
         columns: positions of word and tag in files of kind ner, from 1
+        tokenizer: how texts are split, those of files with spans and those that the head
+            gets: as the models' text, or as the treebanks EWT or GSD
         no_crf: decide each tag by itself
     """
 
     kind: Literal["pos", "ner", "srl", "predicates"] | None = None
     columns: Counts | None = None
+    tokenizer: Literal["words", "ewt", "gsd"] = "words"
     no_crf: bool = False
 
     name, model = "tag", "Tagger"
@@ -209,11 +238,14 @@ class Tagging(Task):
     defaults = Task.defaults | {
         "learning_rate": 3e-3,
         "dropout": 0.3,
+        "units": 160,
         "layer_dropout": 0.3,
     }
 
     def read(self, path, *, training=False):
         kind = self.kind or ("pos" if ".conllu" in path.suffixes else "ner")
+        if kind == "ner" and self.columns is None and holds_spans(path):
+            return read_spans(path, self.tokenizer)
         if kind == "ner":
             return data.read_columns(path, self.columns)
         if self.columns is not None:
@@ -250,6 +282,25 @@ class Tagging(Task):
         accuracy = {"accuracy": n_right / max(n_tags, 1)}
         return (span_scores(*spans) if spans else {}) | accuracy
 
+    def parts(self, example, result=None):
+        """The spans that tags mark, or else the tokens, with their labels."""
+        tags = example["tags"] if result is None else result
+        if all(tag == OUTSIDE or tag[1:2] == "-" for tag in tags):
+            return {(first, end): label for first, end, label in entities(tags)}
+        return dict(enumerate(tags))
+
+    def left_out(self, examples):
+        ends = [end for e in examples for end in e.get("left_out", ())]
+        n_within = sum(n > 0 for *_, n in ends)
+        # Fewer are slips of the hand, which the text's words correct.
+        return ends if n_within > len(ends) / 20 else []
+
+    def companions(self):
+        roles = self.kind == "srl"
+        return (
+            {PREDICATES: dataclasses.replace(self, kind="predicates")} if roles else {}
+        )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelTask(Task):
@@ -261,7 +312,9 @@ class LabelTask(Task):
 
     split: TokenizerName = "words"
 
-    defaults = Task.defaults | {"units": 50}
+    @property
+    def tokenizer(self):
+        return self.split if self.split in RULES else "words"
 
     def model_options(self, examples):
         multi_label = "labels" in examples[0]
@@ -288,6 +341,11 @@ class LabelTask(Task):
 
     def scores(self, statistics):
         return label_scores(statistics)
+
+    def parts(self, example, result=None):
+        labels = example.get("labels", example.get("label", ()))
+        labels = labels if result is None else result
+        return {"": labels} if isinstance(labels, str) else {x: x for x in labels}
 
 
 class Classification(LabelTask):
@@ -318,7 +376,7 @@ class Entailment(LabelTask):
 
     name, model = "entail", "ESIM"
     text_fields = "premise", "hypothesis"
-    defaults = LabelTask.defaults | {"layer_dropout": 0.3}
+    defaults = Task.defaults | {"units": 50, "layer_dropout": 0.3}
 
     def read(self, path, *, training=False):
         return data.read_pairs(path, TOKENIZERS[self.split])
@@ -424,7 +482,12 @@ class Coreference(Task):
 
     name, model = "coreference", "CoreferenceModel"
     text_fields = ("sentences",)
-    defaults = Task.defaults | {"layer_dropout": 0.3}
+    defaults = Task.defaults | {
+        "layer_dropout": 0.3,
+        "epochs": 15,
+        "word_dim": 50,
+        "character_dim": 64,
+    }
 
     def read(self, path, *, training=False):
         """The documents of a file; those of the training file are cut into parts."""

@@ -170,7 +170,7 @@ def settings_of(folder: str, data: Path, output: Path) -> Settings:
         for path, new in zip((train, *test), converted):
             convert(name, path, new)
         train, *test = converted
-    return Settings(
+    settings = paper.PaperSettings(
         train=train,
         test=test[0] if test else None,
         dev_share=0.1 if test else 0.2,
@@ -181,6 +181,7 @@ def settings_of(folder: str, data: Path, output: Path) -> Settings:
         patience=row.patience,
         **SETTINGS.get(folder, {}),
     )
+    return settings.of_task(row.task)
 
 
 def measure(row: Row, settings: Settings) -> Measured:

@@ -203,6 +203,10 @@ def test_a_file_above_the_bound_of_its_kind_is_refused_before_it_is_downloaded(h
 
 def test_a_head_is_pushed_and_found_by_its_address(api, model_directory, tmp_path):
     head = make_head("srl", model_directory, tmp_path)
+    with pytest.raises(ValueError, match="Push that one first, and train the head"):
+        push_to_hub(head, "me/roles")
+    for card in head.rglob("head.json"):
+        card.write_text(card.read_text().replace(str(model_directory), "hf://me/lm"))
     (head / "model_card.md").write_text("# roles\n")
     address = push_to_hub(head, "me/roles", language="en")
     assert {*api.trees["me/roles"]} == {"README.md", *contents(head)} - {

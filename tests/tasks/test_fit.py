@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras import pipeline
+from elmo_keras.pipelines.pipeline import needs_tensorflow, type_of
 from elmo_keras.tasks import Settings, Tagging, fit, read_conllu, train
 from elmo_keras.tasks.fit import fit_until_best, read_data
 from tests.support.commands import command, replaced
@@ -19,6 +23,7 @@ from tests.support.commands import command, replaced
 tag = command("tag")
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 RESULTS = Path("out/results.json")
+FILES = {"head.json", "head.npz", "model.keras", "model_card.md", "results.json"}
 
 
 def conllu(path, n, seed):
@@ -62,7 +67,7 @@ def test_a_run_leaves_a_model_that_tags_and_its_scores(model_directory, capsys):
         assert sum(found["mixes"][place]["weights"]) == pytest.approx(1, abs=1e-5)
     assert found["dev"] == found["test"]  # the same file
     assert found["losses"][1] < found["losses"][0]
-    assert sorted(os.listdir("out")) == ["model.keras", "results.json"]
+    assert {*os.listdir("out")} == FILES
     tagger = keras.models.load_model("out/model.keras")
     tagger.run_eagerly = True  # one batch: no graph to trace
     examples = read_conllu("dev.conllu")
@@ -83,7 +88,7 @@ def untrained(monkeypatch):
     def skip(model, batches, score, *, seed, save, **_):
         made.append(seed)
         save()
-        return {"dev": {"accuracy": 0.5}, "losses": [2.0]}
+        return {"dev": {"accuracy": 0.5}, "losses": [2.0], "epochs": 1, "best_epoch": 1}
 
     monkeypatch.setattr(fit, "fit_until_best", skip)
     return made
@@ -104,6 +109,50 @@ def test_a_finished_run_is_kept_and_another_one_refused(untrained, capsys, monke
     assert run() == 2
     assert "made with data " in capsys.readouterr().err
     assert RESULTS.read_bytes() == before and untrained == [1]
+
+
+def test_the_folder_is_a_head_that_replaces_an_older_one(
+    untrained, model_directory, capsys
+):
+    more = "--model", model_directory, "--word-dim", 0, "--character-dim", 0
+    Path("out").mkdir()
+    for name in FILES - {"results.json"}:
+        Path("out", name).write_bytes(b"old")
+    assert run(*more, "--kind", "pos") == 0 and {*os.listdir("out")} == FILES
+    find = pipeline("out")
+    assert len(find("The cat")) == 2 and not needs_tensorflow("out")
+    card = Path("out/model_card.md").read_text()
+    assert "20 examples of `train.conllu` (train); 9 examples of `dev.conllu`" in card
+    assert "| dev  |     50.0 |" in card and re.search(r"NOUN [\d.]+ \(\d+\)", card)
+    made = shlex.split(re.search(r"^elmo-keras (.*)$", card, re.M)[1])
+    # The command in the card is this run, so nothing is trained again.
+    assert command(made[0])(made[1:]) == 0 and untrained == [1]
+
+
+def test_without_a_frozen_language_model_the_folder_is_its_keras_model(untrained):
+    assert run() == 0
+    assert {*os.listdir("out")} == FILES - {"head.json", "head.npz"}
+    assert needs_tensorflow("out") and type_of("out") == "words"
+    assert type_of("out/model.keras") == "words"
+
+
+@pytest.mark.parametrize(
+    ("more", "n_examples", "expected"),
+    [
+        ({}, 100, (48, 8, 0, 0, "int8")),
+        ({}, 5000, (12, 32, 0, 0, "int8")),
+        ({}, 9, (50, 8, 0, 0, "int8")),
+        ({"epochs": 3, "batch_size": 2, "word_dim": 7}, 9, (3, 2, 7, 0, "int8")),
+        ({"elmo_at": "output"}, 5000, (12, 32, 100, 64, "int8")),
+        ({"model": "none", "fine_tune": True}, 5000, (12, 32, 100, 64, None)),
+    ],
+)
+def test_the_defaults_are_those_of_the_packages_heads(more, n_examples, expected):
+    pytest.importorskip("ai_edge_litert")
+    settings = Settings(train=Path("x"), output=Path("y"), **more)
+    chosen = fit._for_examples(fit._checked(settings, Tagging.defaults), 12, n_examples)
+    names = "epochs", "batch_size", "word_dim", "character_dim", "arithmetic"
+    assert tuple(getattr(chosen, name) for name in names) == expected
 
 
 def test_a_model_that_has_changed_since_a_run_is_refused(
@@ -164,7 +213,7 @@ def inputs(folder):
         Path("lm", name).write_text("{}")
     Path("broken/results.json").write_text("{")
     Path("bad.conllu").write_text("1\tword\n")
-    for name in ("results.json", "model.keras"):
+    for name in FILES:
         os.link("train.conllu", f"linked/{name}")
     Path("linked/link").symlink_to("results.json")
     Path("three").write_text("the 1 2 3\n")
@@ -183,9 +232,9 @@ def inputs(folder):
         *(
             (
                 f"--train linked/{name} --output linked",
-                "The output linked/results.json is an input",
+                "The output linked/",
             )
-            for name in ("results.json", "model.keras", "link")
+            for name in (*sorted(FILES), "link")
         ),
         # An output that can't be written is refused before anything is read.
         (
@@ -244,7 +293,7 @@ def with_vectors(monkeypatch):
         rows = range(len(batches.examples))
         loss = model.train_on_batch(batches.inputs(rows), batches.targets(rows))
         save()
-        return {"dev": score(), "losses": [float(loss)]}
+        return {"dev": score(), "losses": [float(loss)], "epochs": 1, "best_epoch": 1}
 
     monkeypatch.setattr(fit, "fit_until_best", step)
     given = "--train train --dev dev --output out --no-crf --units 3 --character-dim 2"
@@ -326,9 +375,9 @@ def test_the_mixes_are_made_and_start_as_the_settings_say(model_directory):
         return fit._elmo_layer(settings).mixes
 
     (mix,) = mixes()
-    assert not mix.layer_norm and mix.gamma == 1
-    both = mixes(elmo_at="both", layer_norm=True)
-    assert all(mix.layer_norm for mix in both) and both[1:]
+    assert mix.layer_norm and mix.gamma == 1
+    both = mixes(elmo_at="both", no_layer_norm=True)
+    assert both[1:] and not any(mix.layer_norm for mix in both)
 
 
 class Line:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras import pipeline
 from elmo_keras.tasks import (
     ESIM,
     CoreferenceModel,
@@ -354,13 +355,17 @@ def test_a_command_leaves_a_model_and_its_scores_and_is_not_repeated(
     results = json.loads(content)
     assert results["cached"] and results["examples"] == case.n_examples
     assert set(results["dev"]) == case.scores
-    assert {path.name for path in output.iterdir()} == {"model.keras", "results.json"}
+    files = {"head.json", "head.npz", "model.keras", "model_card.md", "results.json"}
+    assert {path.name for path in output.iterdir()} == files
+    find = pipeline(output)
+    texts = ("She left.",) * len(getattr(find, "fields", "1"))
+    assert isinstance(find(*texts), list | dict)
     model = keras.models.load_model(output / "model.keras")
     model.run_eagerly = True
     case.answers(model)
     config = model.optimizer.get_config()["learning_rate"]["config"]
     assert config["decay_steps"] == int(model.optimizer.iterations)
-    assert f"The model is in {output}/model.keras" in capsys.readouterr().out
+    assert f"The model is in {output}\n" in capsys.readouterr().out
     assert run_command(CASES[name].task, given) == 0
     assert "epoch" not in capsys.readouterr().out
     assert (output / "results.json").read_bytes() == content
