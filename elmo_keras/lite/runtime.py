@@ -6,11 +6,12 @@ once.
 
 import ctypes
 import functools
-import importlib.metadata
 import importlib.resources
 import importlib.util
 import math
+import os
 import struct
+import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from numpy.typing import DTypeLike
 from elmo_keras.argument_checks import how_to_install
 from elmo_keras.quiet import quiet
 
-KNOWN = "2.1.6", "2.2.", "2.3."  # versions
+KNOWN = "2.1.6", "2.2.", "2.3."  # versions; others are tried before use
 MISSING = f"LiteRT is missing: {how_to_install('litert')}"
 ALIGNMENT = 64  # of memory that LiteRT uses in place
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
@@ -100,15 +101,22 @@ def library() -> ctypes.CDLL:
     """LiteRT's C functions; the error says how to install them."""
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError(MISSING)
-    version = importlib.metadata.version("ai-edge-litert")
-    if not version.startswith(KNOWN):  # the C functions of another may differ
+    version = importlib.import_module("ai_edge_litert").__version__
+    if not version.startswith(KNOWN) and not _works():
         raise ImportError(
-            f"ai-edge-litert should be 2.1.6, 2.2 or 2.3. Found: {version}. "
+            f"The C functions of ai-edge-litert {version} are not those of 2.1.6 to 2.3. "
             "pip install 'ai-edge-litert>=2.1.6,<2.4'"
         )
     name = _LIBRARY.get(sys.platform, "libLiteRt.so")
     package = importlib.resources.files("ai_edge_litert")
     return ctypes.CDLL(str(package / name))
+
+
+def _works():
+    """Whether a small model runs in a process of its own, which wrong arguments can end."""
+    command = [sys.executable, "-m", "elmo_keras.lite.probe"]
+    paths = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return not subprocess.run(command, env=paths, capture_output=True).returncode
 
 
 class _EnvironmentOption(ctypes.Structure):
