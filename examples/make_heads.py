@@ -17,6 +17,7 @@ from elmo_keras.tasks import (
     Answering,
     Classification,
     Coreference,
+    Parsing,
     Settings,
     Tagging,
     hold_out,
@@ -116,6 +117,20 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "SQuAD 1.1 (CC BY-SA 4.0), SQuADShifts (CC BY 4.0), TyDi QA (Apache-2.0), "
             "over Wikipedia",
             dev="SQuAD and others, `en_qa`",
+        ),
+        "en-ud": Recipe(
+            Parsing(tokenizer="ewt"),
+            files(data / "en_ewt/en_ewt-ud") | {"epochs": 8},
+            "UD English-EWT (CC BY-SA 4.0)",
+            dev="EWT",
+            tokenizer="ewt",
+        ),
+        "ko-ud": Recipe(
+            Parsing(tokenizer="gsd"),
+            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 8},
+            "UD Korean-GSD (CC BY-SA 4.0)",
+            dev="GSD",
+            tokenizer="gsd",
         ),
         "ko-pos": Recipe(
             Tagging(kind="pos"),

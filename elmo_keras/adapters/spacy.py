@@ -1,4 +1,4 @@
-"""ELMo in pipelines of spaCy: `elmo`, `elmo_ner` and `elmo_pos`; needs `pip install spacy`."""
+"""ELMo in pipelines of spaCy: `elmo`, `elmo_ner`, `elmo_pos` and `elmo_ud`; needs `pip install spacy`."""
 
 import contextlib
 import functools
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, Token
@@ -194,6 +195,69 @@ class ElmoTags(_Analyzer):
                 token.pos_ = "SPACE"
         for result in results:
             doc[result["start"]].pos_ = result["label"]
+
+
+@Language.factory(
+    "elmo_ud",
+    assigns=[
+        *("token.dep", "token.head", "token.lemma", "token.morph", "token.pos"),
+        *("token.tag", "token.is_sent_start", "doc.sents"),
+    ],
+    default_config={"model": "en-ud"},
+    default_score_weights={
+        "dep_las": 1.0,
+        "dep_uas": 0.0,
+        "lemma_acc": 0.0,
+        "pos_acc": 0.0,
+    },
+)
+class ElmoSyntax(_Analyzer):
+    """Sets trees of Universal Dependencies, lemmas, morphology and tags.
+
+    White space depends on the token before it, or at the start on the one after it.
+
+    Args:
+        model: a pipeline of syntax, see `elmo_keras.pipeline`.
+    """
+
+    type = "syntax"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return () if self._loaded is None else tuple(self._loaded.model.relations)
+
+    def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
+        """As spaCy's `parser`, `lemmatizer` and `morphologizer`."""
+        examples = list(examples)
+        scores = Scorer.score_deps(examples, "dep", **options)
+        for name in "lemma", "pos":
+            scores |= Scorer.score_token_attr(examples, name, **options)
+        return scores
+
+    def _set(self, doc, results):
+        sentences: dict[int, list[dict]] = {}
+        for result in results:
+            sentences.setdefault(result["sentence"], []).append(result)
+        heads, relations = [max(i - 1, 0) for i in range(len(doc))], ["dep"] * len(doc)
+        if results:
+            heads[: results[0]["start"]] = [results[0]["start"]] * results[0]["start"]
+        for token in doc:
+            if token.is_space:
+                token.pos_, token.tag_, token.lemma_ = "SPACE", "_SP", token.text
+        for words in sentences.values():
+            for word in words:
+                token = doc[word["start"]]
+                is_root = word["head"] < 0
+                heads[token.i] = token.i if is_root else words[word["head"]]["start"]
+                relations[token.i] = "ROOT" if is_root else word["deprel"]
+                token.pos_ = word["upos"]
+                token.tag_ = word.get("xpos", word["upos"])
+                token.lemma_ = word.get("lemma", token.text)
+                token.set_morph(word.get("feats", ""))
+        ids = [doc.vocab.strings.add(relation) for relation in relations]
+        offsets = np.subtract(heads, np.arange(len(doc))).astype(np.int64)
+        columns = np.array([offsets.astype(np.uint64), ids], np.uint64).T
+        doc.from_array([HEAD, DEP], columns)
 
 
 def _read(doc):

@@ -48,20 +48,20 @@ def annotate(
     pipelines: Names,
     overwrite: bool = False,
 ) -> int:
-    """Labels the words, entities, roles or lines of a text file.
+    """Labels the words, syntax, entities, roles or lines of a text file.
 
-    TEXT holds a text or a paragraph a line, plain or gzipped; `-` is standard input.
-    OUT.conllu is CoNLL-U, OUT.jsonl has the results of each line, OUT.html shows
-    entities in colours; without OUT, the sentences are printed, and a table of the
+    TEXT holds a text or a paragraph a line, plain or gzipped, with an empty line before
+    another document; `-` is standard input. OUT.conllu is CoNLL-U, OUT.jsonl has the
+    results of each line, OUT.html shows entities in colours and arcs between words; without OUT, the sentences are printed, and a table of the
     entities. After an interruption the same command resumes.
 
         elmo-keras annotate text.txt --with en-ner
-        elmo-keras annotate text.txt text.conllu --with en-pos en-ner en-srl
+        elmo-keras annotate text.txt text.conllu --with en-ud en-ner en-srl
 
     Args:
         text: TEXT
         output: ….conllu, ….jsonl or ….html
-        pipelines: of en-pos, en-ner, en-srl, ko-pos, ko-ner, for OUT.jsonl also en-coref,
+        pipelines: of en-ud, en-pos, en-ner, en-srl, ko-ud, ko-pos, ko-ner, for OUT.jsonl also en-coref,
             ko-sentiment; folders of heads, .keras files, hf://OWNER/NAME
         overwrite: replace an earlier output as soon as the new one is finished
     """
@@ -86,7 +86,7 @@ def annotate(
     _check_types(pipelines, suffix)
     loaded: list[Any] = [*map(_load, pipelines)]
     with source.open("rb") as file:
-        lines = lines_of(file, source)
+        lines = _paragraphs(lines_of(file, source))
         if output is None:
             # What is typed is answered line by line.
             parts = ([line] for line in lines) if os.isatty(file.fileno()) else [lines]
@@ -129,10 +129,11 @@ def _check_types(names, suffix):
             raise ValueError(
                 f"{name} reads whole texts. Give an OUT that ends in .jsonl."
             )
+    types = ["words" if type == "syntax" else type for type in types]
     if suffix != ".jsonl" and len({*types}) < len(types):
         raise ValueError(
-            "--with should name one pipeline for words, one for entities and one for "
-            "roles. For several of a type, give an OUT that ends in .jsonl."
+            "--with should name one pipeline for words or syntax, one for entities and one "
+            "for roles. For several of a type, give an OUT that ends in .jsonl."
         )
 
 
@@ -142,9 +143,22 @@ def _fingerprint(name):
     return "".join(file_digest(f) for f in sorted(find_head(name).rglob("head.*")))
 
 
+def _paragraphs(lines):
+    """Lines with their numbers, and what begins: a document at the start and after an empty line."""
+    opens = "newdoc"
+    for number, line in enumerate(lines, 1):
+        yield number, opens, line
+        opens = "newpar" if line.strip() else "newdoc"
+
+
 def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
     tokenizer = pipelines[0].tokenizer  # all annotate the same words
-    texts = (read_text(0, line.decode().rstrip("\r\n"), tokenizer) for line in lines)
+    texts = (
+        read_text(0, line.decode().rstrip("\r\n"), tokenizer)._replace(
+            number=number, opens=opens
+        )
+        for number, opens, line in lines
+    )
     return predict_texts(pipelines, texts)
 
 
@@ -164,8 +178,9 @@ def _print(parts, pipelines) -> int:
 def _write_parts(lines, pipelines, parts, suffix, stop):
     """Annotates the parts that are missing, each an array of the bytes of its results."""
     write = formats.FORMATS[suffix]
-    for index, chunk in enumerate(chunks(lines, PART_BYTES, len)):
-        digest = hashlib.sha256(b"".join(chunk)).hexdigest()
+    for index, chunk in enumerate(chunks(lines, PART_BYTES, lambda x: len(x[-1]))):
+        content = b"".join(line for *_, line in chunk)
+        digest = hashlib.sha256(content).hexdigest()
         metadata = parts.metadata(index, digest)
         is_new = metadata is None
         if metadata is None:

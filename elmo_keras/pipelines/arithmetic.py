@@ -24,8 +24,10 @@ class Quantized:
         scale = np.maximum(np.abs(x).max(axis=1, keepdims=True, initial=0), _TINY) / 127
         x = np.rint(x / scale)
         parts = [slice(i, i + _EXACT) for i in range(0, len(self.values), _EXACT)]
-        products = [x[:, part] @ self.values[part] for part in parts]
-        total = np.sum(products, axis=0, dtype=np.float64).astype(np.float32)
+        total, *others = (x[:, part] @ self.values[part] for part in parts)
+        if others:
+            total = np.sum([total, *others], axis=0, dtype=np.float64)
+            total = total.astype(np.float32)
         return total * (scale * self.scale)
 
 

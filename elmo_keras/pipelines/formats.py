@@ -8,9 +8,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from elmo_keras.pipelines.pipeline import Pipeline
+from elmo_keras.pipelines.pipeline import WORD_COLUMNS, Pipeline, SyntaxPipeline
 from elmo_keras.pipelines.texts import Text, join
 from elmo_keras.tasks.entities import bio_tags
+from elmo_keras.tasks.trees import JOINED
 
 MEANINGS = {
     "PER": "person",
@@ -57,25 +58,36 @@ def json_line(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> s
 
 
 def _sentences(text, pipelines, predictions):
-    """Of each sentence its tokens, their spans, tags, entities, and frames of roles."""
+    """Of each sentence its tokens, their spans, tags, entities, frames of roles, and tree.
+
+    The tree is that of `SyntaxPipeline.trees`, or empty; without others the tags are its.
+    """
     by_type = {p.type: parts for p, parts in zip(pipelines, predictions)}
+    trees = [{}] * len(text.sentences)
+    for one, parts in zip(pipelines, predictions):
+        if isinstance(one, SyntaxPipeline):
+            trees = one.trees(text, parts)
     for i, (tokens, spans) in enumerate(zip(text.sentences, text.spans)):
         words = by_type["words"][i] if "words" in by_type else []
         entities, frames = (by_type.get(t, {i: []})[i] for t in ("entities", "roles"))
-        yield tokens, spans, [word.label for word in words], entities, frames
+        tags = [word.label for word in words] or trees[i].get("upos", [])
+        yield tokens, spans, tags, entities, frames, trees[i]
 
 
 def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
-    """Parts of speech in UPOS; in MISC `name=`, `ROLES=`, and what stands between words.
+    """Words and trees; in MISC `name=`, `ROLES=`, and what stands between words.
 
     `name=` has the BIO tag of an entity, `ROLES=` one for each predicate. Forms and
-    `SpaceAfter=No`, `SpacesAfter=` and `SpacesBefore=` give the text back.
+    `SpaceAfter=No`, `SpacesAfter=` and `SpacesBefore=` give the text back. A sentence is
+    named by the number of its line and its own in this.
     """
     lines, types = [], {p.type for p in pipelines}
     between = iter(_spaces(text))
     sentences = _sentences(text, pipelines, predictions)
-    for tokens, spans, tags, entities, frames in sentences:
-        misc = [[] for _ in tokens]
+    for number, (tokens, spans, tags, entities, frames, tree) in enumerate(
+        sentences, 1
+    ):
+        misc, rows = ([[] for _ in tokens] for _ in range(2))
         if "entities" in types:
             for fields, tag in zip(misc, _bio(entities, len(tokens))):
                 fields.append(f"name={tag}")
@@ -84,19 +96,42 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
         ]
         for fields, row in zip(misc, zip(*columns)):
             fields.append(f"ROLES={','.join(row)}")
-        for fields, spaces in zip(misc, between):
-            fields += spaces
+        if number == 1:
+            lines += ["# newdoc\n"] * (text.opens == "newdoc") + ["# newpar\n"]
         sentence = text.piece(spans[0][0], spans[-1][1])
+        lines.append(f"# sent_id = {text.number}-{number}\n")
         lines.append(f"# text = {' '.join(sentence.splitlines())}\n")
-        words = itertools.starmap(text.piece, spans)
-        lines += [
-            f"{n}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t{'|'.join(fields) or '_'}\n"
-            for n, (word, tag, fields) in enumerate(
-                zip(words, tags or "_" * len(tokens), misc), 1
-            )
-        ]
+        spaces = [next(between) for _ in tokens]
+        for first, end in _multiword(tree.get("joined", [])):
+            before = [field for field in spaces[first] if field.startswith(_BEFORE)]
+            after = [field for field in spaces[end - 1] if field not in before]
+            spaces[first:end] = [[]] * (end - first)
+            form = text.piece(spans[first][0], spans[end - 1][1])
+            row = [f"{first + 1}-{end}", form, *"_______", _joined(before + after)]
+            rows[first].append(row)
+        blank = "_" * len(tokens)
+        columns = tree | {"upos": tags or blank}
+        table = [columns.get(name, blank) for name in WORD_COLUMNS]
+        for n, (span, fields, values) in enumerate(zip(spans, misc, zip(*table))):
+            row = [n + 1, text.piece(*span), *values, "_", _joined(fields + spaces[n])]
+            rows[n].append(row)
+        lines += ["\t".join(map(str, row)) + "\n" for row in join(rows)]
         lines.append("\n")
     return "".join(lines)
+
+
+def _multiword(joined):
+    """The first word of each token of several, and the one after its last."""
+    first = 0
+    for i, name in enumerate([*joined, JOINED[0]]):
+        if name == JOINED[0]:
+            if i - first > 1:
+                yield first, i
+            first = i
+
+
+def _joined(fields):
+    return "|".join(sorted(fields, key=str.lower)) or "_"
 
 
 def _spaces(text):
@@ -111,11 +146,12 @@ def _spaces(text):
         elif after and (after != " " or begin == end):
             keys.append(f"SpacesAfter={after.translate(_ESCAPES)}")
         if before:
-            keys.append(f"SpacesBefore={before.translate(_ESCAPES)}")
+            keys.append(f"{_BEFORE}{before.translate(_ESCAPES)}")
             before = ""
         yield keys
 
 
+_BEFORE = "SpacesBefore="
 _ESCAPES = str.maketrans(
     {"\\": r"\\", " ": r"\s", "\t": r"\t", "\r": r"\r", "|": r"\p"}
     | dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", r"\n")
@@ -127,12 +163,12 @@ def _bio(parts, n_tokens):
 
 
 def html_paragraph(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
-    """Entities in colours with their types, parts of speech above words, lines of roles."""
+    """Entities in colours, parts of speech above words, lines of roles, arcs of trees."""
     labels = (p.model.labels for p in pipelines if p.type == "entities")
     colors = {name: i for names in labels for i, name in enumerate(names)}
     pieces, before = ["<p>"], 0
     sentences = _sentences(text, pipelines, predictions)
-    for tokens, spans, tags, entities, frames in sentences:
+    for tokens, spans, tags, entities, frames, tree in sentences:
         first = {entity.first: entity.label for entity in entities}
         last = {entity.end - 1: entity for entity in entities}
         for i, (token, (begin, end)) in enumerate(zip(tokens, spans)):
@@ -156,6 +192,9 @@ def html_paragraph(text: Text, pipelines: Sequence[Pipeline], predictions: list)
             ]
             line = " · ".join(parts) or "no roles"
             pieces.append(f"<small><b>{html.escape(predicate)}</b> {line}</small>")
+        if tree:
+            words = [*itertools.starmap(text.piece, spans)]
+            pieces.append(_arcs(words, tree["head"], tree["deprel"]))
     return "".join(pieces) + "</p>\n"
 
 
@@ -168,11 +207,45 @@ def _frame(text, spans, predicate, roles):
     return piece(predicate), [(role.label, piece(role)) for role in roles]
 
 
+def _arcs(words, heads, relations):
+    """A drawing of a tree: words in a row, below arcs from each head with their relation."""
+    widths = [14 + 9 * max(map(len, pair)) for pair in zip(words, relations)]
+    ends = [*itertools.accumulate(widths)]
+    middles = [end - width // 2 for end, width in zip(ends, widths)]
+    arcs = sorted(
+        (abs(i - head), min(i, head), i, head)
+        for i, head in enumerate(heads, 1)
+        if head
+    )
+    levels, pieces = [0] * len(words), []  # of the arcs above each gap between words
+    for distance, first, i, head in arcs:
+        level = 1 + max(levels[first - 1 : first - 1 + distance])
+        levels[first - 1 : first - 1 + distance] = [level] * distance
+        begin, end = middles[head - 1], middles[i - 1] - 4 * (1 if i > head else -1)
+        pieces.append(
+            f'<path d="M{begin} 0V-{20 * level}H{end}V-4"/><text x="{(begin + end) // 2}" '
+            f'y="-{20 * level + 3}">{html.escape(relations[i - 1])}</text>'
+        )
+    pieces += [
+        f'<text x="{x}" y="18">{html.escape(word)}</text>'
+        for x, word in zip(middles, words)
+    ]
+    top, width = 20 * max(levels, default=0) + 20, ends[-1]
+    return (
+        f'<svg viewBox="0 -{top} {width} {top + 26}" width="{width}">'
+        f"{''.join(pieces)}</svg>"
+    )
+
+
 def html_head(title: str, pipelines: Sequence[Pipeline]) -> str:
     """The page up to its first text: colours, the title and a legend."""
     rules, legend = [], []
     for one in pipelines:
-        names = one.model.labels
+        names = (
+            one.model.columns.get("upos", [])
+            if isinstance(one, SyntaxPipeline)
+            else one.model.labels
+        )
         if one.type != "entities":
             known = [name for name in MEANINGS if name in names]
             legend += [f"<i>{name}</i> {MEANINGS[name]}" for name in known]
@@ -198,6 +271,9 @@ _HTML_HEAD = """<!doctype html><html{language}><meta charset="utf-8"><title>{tit
 p {{ white-space: pre-wrap; word-break: keep-all; overflow-wrap: anywhere }}
 mark {{ padding: 0 .4em; border-radius: .3em; color: #000; box-decoration-break: clone }} mark b {{ font-size: .65em }}
 ruby {{ white-space: nowrap }} rt {{ font-size: .65em; padding: 0 .2em; color: #666 }}
+svg {{ display: block; font: 15px/1 sans-serif; max-width: none }} p {{ overflow-x: auto }}
+svg text {{ text-anchor: middle; fill: currentColor }} path + text {{ font-size: 11px }}
+path {{ fill: none; stroke: #888 }}
 small {{ display: block; line-height: 1.5; color: #555 }} i {{ font: 600 .8em sans-serif }}
 {rules}
 @media (prefers-color-scheme: dark) {{ body {{ background: #181818; color: #ddd }}
@@ -210,11 +286,11 @@ small, rt {{ color: #aaa }} }}</style>
 def terminal(
     text: Text, pipelines: Sequence[Pipeline], predictions: list, *, color: bool
 ) -> str:
-    """A line a sentence: `word/TAG`, entities in brackets, and a line for each predicate."""
+    """A line a sentence: `word/TAG`, entities in brackets; lines of predicates and the tree."""
     dim, bold, end = ("\x1b[2m", "\x1b[1;36m", "\x1b[0m") if color else ("", "", "")
     lines = []
     sentences = _sentences(text, pipelines, predictions)
-    for tokens, spans, tags, entities, frames in sentences:
+    for tokens, spans, tags, entities, frames, tree in sentences:
         words = [printable(token) for token in tokens]
         for entity in entities:
             size = len(words[entity.end - 1]) - entity.left_out
@@ -228,7 +304,17 @@ def terminal(
             predicate, roles = _frame(text, spans, *frame)
             parts = " · ".join(map(" ".join, roles)) or "no roles"
             lines.append(f"  {printable(f'{predicate}: {parts}')}")
+        if tree:
+            lines += _outline(tokens, tree["head"], tree["deprel"])
     return "".join(f"{line}\n" for line in lines)
+
+
+def _outline(words, heads, relations, head=0, depth=1):
+    """A line for each word with its relation, below that of its head."""
+    for i, (word, own, relation) in enumerate(zip(words, heads, relations), 1):
+        if own == head:
+            yield f"{'  ' * depth}{printable(word)} {relation}"
+            yield from _outline(words, heads, relations, i, depth + 1)
 
 
 def printable(text: str) -> str:

@@ -11,6 +11,7 @@ from elmo_keras.pipelines.light_heads import Batch, TaggerHead
 from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.batches import Batches, predictions
 from elmo_keras.tasks.crf import Crf
+from elmo_keras.tasks.parser import DependencyParser
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.task_model import LabelModel, TaskModel
 
@@ -48,6 +49,19 @@ class KerasTagger(TaggerHead):
     def scores(self, batch):
         rows = zip(self._graph(batch.sentences), batch.lengths)
         return np.concatenate([row["scores"][:n] for row, n in rows], dtype=np.float32)
+
+
+class KerasParser:
+    """A parser of dependencies."""
+
+    def __init__(self, model: DependencyParser):
+        self.relations, self.columns = list(model.relations), dict(model.labels)
+        self.follows_guidelines = model.follows_guidelines
+        self._model = model
+
+    def parse(self, batch: Batch) -> list[dict[str, list]]:
+        """The columns of each sentence, see `trees`."""
+        return self._model.predict([*batch.sentences])
 
 
 class KerasClassifier:

@@ -18,10 +18,12 @@ from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.pipelines.light_answerer import LightAnswerer, Scores
 from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
+from elmo_keras.pipelines.light_parser import LightParser
 from elmo_keras.pipelines.texts import Text, join, pieces, read_text, script_is
 from elmo_keras.progress import Progress
 from elmo_keras.tasks.answer_text import OffsetTokens
 from elmo_keras.tasks.entities import PREDICATE, marks_spans
+from elmo_keras.tasks.guidelines import follow_guidelines
 from elmo_keras.tasks.head_files import (
     HEAD,
     KERAS,
@@ -34,6 +36,7 @@ from elmo_keras.tasks.head_files import (
     read_head,
     whole_head,
 )
+from elmo_keras.tasks.trees import JOINED
 from elmo_keras.text.length_batches import chunks, map_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.text.truecase import Truecaser
@@ -44,6 +47,8 @@ from elmo_keras.text.vocabulary import Vocabulary
 # is cut: of the latter where it is as long as they are, of the former at `MAX_SENTENCE`.
 MAX_LABELLED, MAX_LINKED, MAX_CONTEXT = 1000, 4000, 400
 MAX_SENTENCE, MAX_PADDED = 250, 2**16
+# What a word of a tree has, named as in CoNLL-U.
+WORD_COLUMNS = "lemma", "upos", "xpos", "feats", "head", "deprel"
 LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
 
@@ -107,7 +112,9 @@ class Pipeline(NamedPipeline):
         ValueError: a token is empty or not UTF-8.
     """
 
-    type = "texts"  # or "words", "entities", "roles", which are found in sentences
+    type = (
+        "texts"  # or those found in sentences: "words", "entities", "roles", "syntax"
+    )
     batch_size = 2**12  # tokens, whose layers are in memory, twice
     truecase: Truecaser | None = None  # of sentences in one case, before they are read
 
@@ -244,6 +251,49 @@ class RolePipeline(Pipeline):
             for i, frames in enumerate(predictions)
             for predicate, roles in frames
         ]
+
+
+class SyntaxPipeline(Pipeline):
+    """Universal Dependencies: a list of words with the arcs between them."""
+
+    type = "syntax"
+
+    def predict(self, batch):
+        """The columns of each sentence."""
+        return self.model.parse(batch)
+
+    def trees(self, text: Text, predictions: Sequence) -> list[dict[str, list]]:
+        """The columns of a text's sentences, by the guidelines if the treebank follows them.
+
+        `joined` says of no word after space that it belongs to the word before.
+        """
+        trees = []
+        for sentence, spans in zip(predictions, text.spans):
+            ends = [-1, *(end for _, end in spans)]
+            is_apart = [end < begin for end, (begin, _) in zip(ends, spans)]
+            if not isinstance(text.source, str):
+                is_apart = [True] * len(spans)
+            if self.model.follows_guidelines:
+                sentence = follow_guidelines(sentence, is_apart)
+            if "joined" in sentence:
+                pairs = zip(sentence["joined"], is_apart)
+                joined = [JOINED[0] if apart else name for name, apart in pairs]
+                sentence = sentence | {"joined": joined}
+            trees.append(sentence)
+        return trees
+
+    def annotate(self, text, predictions):
+        results = []
+        for i, sentence in enumerate(self.trees(text, predictions)):
+            columns = sentence | {"head": [head - 1 for head in sentence["head"]]}
+            if "feats" in columns:
+                columns["feats"] = ["" if x == "_" else x for x in columns["feats"]]
+            names = [name for name in WORD_COLUMNS if name in columns]
+            rows = zip(*(columns[name] for name in names))
+            for (begin, end), row in zip(text.spans[i], rows):
+                values = dict(zip(names, row))
+                results.append(text.at(begin, end, sentence=i, **values))
+        return results
 
 
 class LabelPipeline(Pipeline):
@@ -490,7 +540,9 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
         A callable. For texts, its results are plain dicts of `text`, `label`, `score`,
         a probability, `start` and `end`: characters of a `str`, tokens of a list. For
         each text there is a list of labelled words or entities; a list of `predicate`
-        and `roles`; a list of clusters of mentions; or one label. Questions and
+        and `roles`; a list of clusters of mentions; or one label. Words of a tree have
+        `sentence`, its index, `lemma`, `upos`, `xpos`, `feats`, `head`, the index of a word
+        in the sentence or -1, and `deprel`, as far as the treebank has them. Questions and
         entailment take two texts by name, see `PairPipeline`.
 
     Raises:
@@ -525,6 +577,8 @@ def _light_pipeline(name, head, folder, **options):
         return LabelPipeline(name, LightClassifier(head), **options)
     if head.model["class_name"] == "QuestionAnswering":
         return AnswerPipeline(name, LightAnswerer(head), **options)
+    if head.model["class_name"] == "DependencyParser":
+        return SyntaxPipeline(name, LightParser(head), **options)
     tagger = LightTagger(head)
     if not head.config["predicate_dim"]:
         return TagPipeline(name, tagger, **options)
@@ -547,6 +601,7 @@ def _keras_pipeline(name, model, **options):
     classes = {
         "Tagger": (TagPipeline, keras_heads.KerasTagger),
         "TextClassifier": (LabelPipeline, keras_heads.KerasClassifier),
+        "DependencyParser": (SyntaxPipeline, keras_heads.KerasParser),
         "CoreferenceModel": (CoreferencePipeline, lambda model: model),
         "QuestionAnswering": (AnswerPipeline, keras_heads.KerasAnswerer),
     }
@@ -564,6 +619,8 @@ def type_of(model: str | Path) -> str:
             return "roles"
         if name == "Tagger":
             return "entities" if marks_spans(arguments["tags"]) else "words"
+    if name == "DependencyParser":
+        return "syntax"
     return "texts" if name in ("TextClassifier", "CoreferenceModel") else "pairs"
 
 

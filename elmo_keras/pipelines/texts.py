@@ -21,11 +21,17 @@ class Labelled(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text with its sentences; of each token the span in characters, or in tokens."""
+    """A text with its sentences; of each token the span in characters, or in tokens.
+
+    `number` is that of its line in a file, and `opens` what begins with it there, `newdoc`
+    or `newpar`.
+    """
 
     source: str | list[str]
     sentences: list[list[str]]
     spans: list[list[Span]]
+    number: int = 1
+    opens: str = "newdoc"
 
     def piece(self, begin: int, end: int) -> str:
         piece = self.source[begin:end]

@@ -13,6 +13,7 @@ from elmo_keras.tasks.data import read_predicates as read_predicates
 from elmo_keras.tasks.data import read_roles as read_roles
 from elmo_keras.tasks.data import read_squad as read_squad
 from elmo_keras.tasks.data import read_texts as read_texts
+from elmo_keras.tasks.data import read_trees as read_trees
 from elmo_keras.tasks.data import read_word_vectors as read_word_vectors
 from elmo_keras.tasks.head_files import save_head as save_head
 
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.fit import read_data as read_data
     from elmo_keras.tasks.fit import train as train
     from elmo_keras.tasks.layer_cache import LayerCache as LayerCache
+    from elmo_keras.tasks.parser import DependencyParser as DependencyParser
     from elmo_keras.tasks.tagger import LinearChainCRF as LinearChainCRF
     from elmo_keras.tasks.tagger import Tagger as Tagger
     from elmo_keras.tasks.task import Answering as Answering
     from elmo_keras.tasks.task import Classification as Classification
     from elmo_keras.tasks.task import Coreference as Coreference
     from elmo_keras.tasks.task import Entailment as Entailment
+    from elmo_keras.tasks.task import Parsing as Parsing
     from elmo_keras.tasks.task import Settings as Settings
     from elmo_keras.tasks.task import Tagging as Tagging
     from elmo_keras.tasks.token_vectors import TokenVectors as TokenVectors
@@ -43,8 +46,9 @@ _NAMES = {
     "entailment": "ESIM",
     "fit": "evaluate read_data train",
     "layer_cache": "LayerCache",
+    "parser": "DependencyParser",
     "tagger": "LinearChainCRF Tagger",
-    "task": "Answering Classification Coreference Entailment Settings Tagging",
+    "task": "Answering Classification Coreference Entailment Parsing Settings Tagging",
     "token_vectors": "TokenVectors",
 }
 

@@ -11,6 +11,7 @@ from elmo_keras.tasks.task import (
     Classification,
     Coreference,
     Entailment,
+    Parsing,
     Settings,
     Tagging,
 )
@@ -52,3 +53,4 @@ classify = _command(Classification)
 entail = _command(Entailment)
 answer = _command(Answering)
 coreference = _command(Coreference)
+parse = _command(Parsing)

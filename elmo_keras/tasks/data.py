@@ -23,6 +23,7 @@ from elmo_keras.tasks.entities import (
     full_tags,
     to_bio,
 )
+from elmo_keras.tasks.trees import JOINED, TREE_COLUMNS
 from elmo_keras.text.files import GZIP_ERRORS, lines_of, unzipped
 from elmo_keras.text.tokenizers import Tokenizer, split_words
 
@@ -183,15 +184,7 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
     """
 
     def parse(line):
-        if line[0] == "#":
-            return None
-        columns = line.split("\t")
-        if len(columns) != 10:
-            raise ValueError(
-                f"10 columns separated by tabs are expected, not {len(columns)}"
-            )
-        if not _ID.fullmatch(columns[0]):
-            raise ValueError(f"the first column should be a number, not {columns[0]!r}")
+        columns = _conllu_columns(line)
         if not columns[0].isdecimal():
             return None
         tag = _misc_tag(columns[9]) if entities else columns[3]
@@ -211,6 +204,64 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
 
 
 _ID = re.compile(r"\d+([-.]\d+)?")
+
+
+def _conllu_columns(line):
+    """The ten columns of a line; the first one of a comment is `#`."""
+    if line[0] == "#":
+        return ["#"]
+    columns = line.split("\t")
+    if len(columns) != 10:
+        raise ValueError(
+            f"10 columns separated by tabs are expected, not {len(columns)}"
+        )
+    if not _ID.fullmatch(columns[0]):
+        raise ValueError(f"the first column should be a number, not {columns[0]!r}")
+    return columns
+
+
+def read_trees(path: str | Path) -> list[dict]:
+    """The sentences of CoNLL-U with their trees, by columns, see `trees`.
+
+    Empty nodes are left out; `joined` tells of the words of a multiword token.
+    """
+    return _check_any(
+        path, [tree for block in blocks(path) if (tree := _read_tree(path, block))]
+    )
+
+
+def _read_tree(path, block):
+    """The columns of a sentence; none if it has no words."""
+    joined, n_words = set(), 0
+
+    def parse(line):
+        nonlocal n_words
+        columns = _conllu_columns(line)
+        first, dash, end = columns[0].partition("-")
+        if dash:
+            joined.update(range(int(first) + 1, int(end) + 1))
+        if not columns[0].isdecimal():
+            return None
+        n_words += 1
+        if int(first) != n_words:
+            raise ValueError(f"word {n_words} is expected, not {first}")
+        _, form, lemma, upos, xpos, feats, head, relation, *_ = columns
+        if not form or "_" in (upos, relation) or not head.isdecimal():
+            raise ValueError(
+                "a form, a part of speech, a head and a relation are expected"
+            )
+        known = None if lemma == "_" != form else lemma
+        mark = JOINED[n_words in joined]
+        return form, known, upos, xpos, feats, int(head), relation, mark
+
+    rows = parse_all(path, block, parse)
+    columns = dict(zip(TREE_COLUMNS, map(list, zip(*rows))))
+    if rows and (max(columns["head"]) > len(rows) or columns["head"].count(0) != 1):
+        reason = "heads should be words of the sentence, and 0 for one of them"
+        raise malformed(path, block[0][0], reason)
+    return columns
+
+
 _IN_MISC = re.compile(rf"((NER|NE|name)=)?(?P<tag>{TAG.pattern})")
 
 

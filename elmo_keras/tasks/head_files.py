@@ -41,7 +41,7 @@ _MOST, _MOST_CARD = 2**28, 2**24  # bytes of all arrays and of the configuration
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 ENDS = "ends/kernel"  # of `SpanEnds`
 _MOST_UNITS = 2**15  # of a layer
-_LIGHT = "Tagger", "TextClassifier", "QuestionAnswering"
+_LIGHT = "Tagger", "TextClassifier", "QuestionAnswering", "DependencyParser"
 _LANGUAGE_MODEL = "language_model"  # beside a head that was copied with it
 # What reading values of other kinds raises.
 _DAMAGES = (

@@ -1,5 +1,6 @@
 """The tasks: how their examples are read, learned and scored; and settings of training."""
 
+import collections
 import dataclasses
 import importlib
 import operator
@@ -21,6 +22,7 @@ from elmo_keras.tasks.entities import (
     marks_spans,
     span_scores,
 )
+from elmo_keras.tasks.guidelines import follow_guidelines
 from elmo_keras.tasks.head_files import PREDICATES
 from elmo_keras.tasks.scores import (
     coreference_scores,
@@ -30,6 +32,7 @@ from elmo_keras.tasks.scores import (
     squad_statistics,
 )
 from elmo_keras.tasks.spans import holds_spans, read_spans
+from elmo_keras.tasks.trees import LABELS, ROOT, encode_tree, label_values
 from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.text.word_rules import RULES
 from elmo_keras.util.arguments import (
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
 AUTO, NONE = "auto", "none"  # instead of a language model
 PREDICATE_DIM = 10
+SCORED = "upos", "xpos", "feats", "lemma"  # labels of words that a parser gives
 # Not recorded: files count by their examples, and a cache changes nothing.
 UNRECORDED = "train", "dev", "test", "output", "no_cache"
 
@@ -300,6 +304,95 @@ class Tagging(Task):
         return (
             {PREDICATES: dataclasses.replace(self, kind="predicates")} if roles else {}
         )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parsing(Task):
+    """Trains a parser of Universal Dependencies: heads, relations, tags and lemmas.
+
+    Files are CoNLL-U. LAS is the share of words with the right head and relation, without
+    its subtype as in UD's script, UAS that with the right head; the others are accuracies
+    of UPOS, XPOS, FEATS and LEMMA, where --train has them.
+
+        elmo-keras parse --train train.conllu --dev dev.conllu --output DIR
+
+    Args:
+        min_label_count: XPOS, FEATS and rules of lemmas are learned if they occur N times
+        tokenizer: how the head splits texts: as the models' text, or as the treebanks EWT
+            or GSD
+    """
+
+    min_label_count: Count = 3
+    tokenizer: Literal["words", "ewt", "gsd"] = "words"
+
+    name, model = "parse", "DependencyParser"
+    defaults = Task.defaults | {
+        "learning_rate": 2e-3,
+        "dropout": 0.3,
+        "units": 200,
+        "layer_dropout": 0.3,
+        "word_dim": 50,
+    }
+
+    def read(self, path, *, training=False):
+        return data.read_trees(path)
+
+    def model_options(self, examples):
+        relations = {r for e in examples for r in e["deprel"]} - {ROOT}
+        labels = {}
+        for name in LABELS:
+            counts = collections.Counter()
+            for example in examples:
+                counts.update(label_values(example, name))
+            del counts[None]
+            least = 1 if name in ("upos", "joined") else self.min_label_count
+            frequent = sorted(value for value, n in counts.items() if n >= least)
+            if len(counts) > 1 and frequent:
+                labels[name] = frequent
+        return {
+            "relations": sorted(relations),
+            "labels": labels,
+            "follows_guidelines": _follow_guidelines(examples),
+        }
+
+    def targets(self, examples, model):
+        return [encode_tree(e, model.relations, model.labels) for e in examples]
+
+    def statistics(self, model, examples, results):
+        """Of each sentence the words; right arcs, heads and labels, −1 for no labels."""
+        rows = []
+        for gold, predicted in zip(examples, results, strict=True):
+            heads = np.equal(gold["head"], predicted["head"])
+            pairs = zip(gold["deprel"], predicted["deprel"])
+            same = [a.split(":")[0] == b.split(":")[0] for a, b in pairs]
+            labels = [
+                sum(map(operator.eq, gold[name], predicted[name]))
+                if name in predicted
+                else -1
+                for name in SCORED
+            ]
+            rows.append([len(heads), (heads & same).sum(), heads.sum(), *labels])
+        return np.array(rows)
+
+    def scores(self, statistics):
+        n_words, *right = statistics.sum(axis=0)
+        names = "LAS", "UAS", *(name.upper() for name in SCORED)
+        return {name: n / n_words for name, n in zip(names, right) if n >= 0}
+
+    def parts(self, example, result=None):
+        """The relations of words to their heads."""
+        tree = example if result is None else result
+        return dict(zip(enumerate(tree["head"]), tree["deprel"]))
+
+
+def _follow_guidelines(examples):
+    """Whether the trees of a treebank do: fewer than one in twenty would be changed."""
+    sample = examples[:: len(examples) // 1000 + 1]
+    changed = 0
+    for example in sample:
+        tree = follow_guidelines(example, [True] * len(example["head"]))
+        changed += any(tree[name] != example[name] for name in ("head", "deprel"))
+    return 20 * changed < len(sample)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ COMMANDS = {
     "entail": ("tasks.command:entail", "train a model of entailment"),
     "answer": ("tasks.command:answer", "train a model that answers questions"),
     "coreference": ("tasks.command:coreference", "train a model of coreference"),
+    "parse": ("tasks.command:parse", "train a parser of Universal Dependencies"),
     "search": ("analyses.search:search", "find similar sentences of a file"),
     "score": ("analyses.score:score", "print how probable sentences are"),
     "substitutes": (

@@ -13,6 +13,7 @@ from tests.support.heads import make_head
 
 spacy = pytest.importorskip("spacy", reason="needs spaCy")
 
+from spacy import displacy  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
 from spacy.training import Example  # noqa: E402
 from spacy.training.converters import conllu_to_docs  # noqa: E402
@@ -183,3 +184,28 @@ def test_entities_and_parts_of_speech_are_those_of_pipelines(model_directory, tm
             "b",
             config={"model": str(make_head("coref", model_directory, tmp_path))},
         )
+
+
+def test_trees_are_those_of_the_pipeline(model_directory, tmp_path):
+    head = make_head("ud", model_directory, tmp_path)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("elmo_ud", config={"model": str(head)})
+    doc, empty, space = nlp.pipe([f"  {TEXT}", "", " "])
+    words = [token for token in doc if not token.is_space]
+    expected = [word for row in pipeline(head)(SENTENCES) for word in row]
+    firsts = np.repeat(
+        np.cumsum([0, *map(len, SENTENCES)])[:-1], [*map(len, SENTENCES)]
+    )
+    for token, word, first in zip(words, expected, firsts, strict=True):
+        target = token if word["head"] < 0 else words[first + word["head"]]
+        assert token.head == target and token.text == word["text"]
+        assert token.dep_ == (word["deprel"] if word["head"] >= 0 else "ROOT")
+        assert (token.lemma_, token.pos_) == (word["lemma"], word["upos"])
+        assert (token.tag_, str(token.morph)) == (word["xpos"], word["feats"])
+    assert [len(sentence) for sentence in doc.sents] == [8, 5]  # with white space
+    assert [t.dep_ for t in doc if t.is_space] == ["dep"] * 2
+    assert not empty and space[0].pos_ == "SPACE"
+    assert displacy.render(doc, style="dep", jupyter=False).count("<textPath") == 9
+    scores = nlp.evaluate([Example(nlp.make_doc(doc.text), doc)])
+    assert scores["dep_las"] == scores["lemma_acc"] == scores["pos_acc"] == 1

@@ -1,9 +1,10 @@
 """Measures parts of speech and entities beside spaCy's small English model.
 
     python -m tests.benchmarks.pipelines --text FILE [--data FOLDER] [--heads POS NER]
+    python -m tests.benchmarks.pipelines --text FILE --syntax
 
 FILE has a text a line. Both systems take turns, spaCy with one process and with two; the
-first answer is that of a new process. With --data, the folder of the corpora, both are
+first answer is that of a new process. --syntax is `en-ud` beside spaCy's parser and lemmatizer. With --data, the folder of the corpora, both are
 scored on what the heads did not learn from, and the scores go into the package's file.
 """
 
@@ -24,9 +25,13 @@ def main(
     text: Path,
     data: Path | None = None,
     heads: tuple[str, str] = ("en-pos", "en-ner"),
+    syntax: bool = False,
     rounds: runner.Count = 5,
 ) -> None:
     names = {"elmo-keras": ("our_pipelines", *heads), "spaCy": ("with_spacy",)}
+    if syntax:
+        names["elmo-keras"] = "our_pipelines", "en-ud"
+        names["spaCy"] = "with_spacy", "ner", "senter"
     processes = {
         name: functools.partial(runner.worker, *command)
         for name, command in names.items()

@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.raw_text DATA [--no-spacy]
 
-DATA is the folder of the corpora, whose dev parts are read. Sentences, words and parts of
-speech are scored by `udtools`, the scorer of CoNLL 2018, on EWT's paragraphs and on ten
+DATA is the folder of the corpora, whose dev parts are read. Sentences, words, parts of
+speech and trees are scored by `udtools`, the scorer of CoNLL 2018, on EWT's paragraphs and on ten
 sentences of GSD joined by spaces; "sentence ends" are F1 of the places where sentences
 end. Entities are spans of characters with their types, micro F1; KLUE's official figures
 are F1 over characters in strict IOB2, macro first, by `seqeval`, on the sentences that
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elmo_keras import pipeline
+from elmo_keras.pipelines.formats import conllu
 from elmo_keras.pipelines.pipeline import TagPipeline, predict_texts
 from elmo_keras.pipelines.texts import read_text
 from elmo_keras.tasks import hold_out, read_columns
@@ -27,6 +28,7 @@ from tests.benchmarks import runner
 Span = tuple[int, int]
 Entity = tuple[int, int, str]
 KLUE = "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
+TREES = "Tokens Sentences Words UPOS XPOS UFeats Lemmas UAS LAS".split()
 KLUE_HELD_OUT = 0.2  # by the recipe of `ko-ner`
 
 
@@ -58,6 +60,8 @@ def main(data: Path, /, *, spacy: bool = True) -> None:
         read_by_spacy = (
             workers["spaCy"].ask("read", texts=[d.text for d in ewt]) if spacy else None
         )
+        score_trees("en-ud", "EWT", ewt, workers["official"])
+        score_trees("ko-ud", "GSD", gsd, workers["official"])
         score_words("en-pos", "EWT", ewt, workers["official"], read_by_spacy)
         score_words("ko-pos", "GSD", gsd, workers["official"])
         score_entities(ewt, data / "en_ner_uner/en_ewt-ud-dev.iob2", read_by_spacy)
@@ -155,13 +159,46 @@ def score_words(
 
 
 def official_scores(official, gold, documents):
-    arguments = {"gold": "".join(d.rows for d in gold), "system": to_conllu(documents)}
-    scores = official.ask("universal_dependencies", **arguments)
+    scores = official.ask(
+        "universal_dependencies",
+        gold="".join(d.rows for d in gold),
+        system=to_conllu(documents),
+        measures=["Sentences", "Words", "UPOS"],
+    )
     counts = [
         count_spans(*([(s[-1][1], s[-1][1], "") for s in d.sentences] for d in pair))
         for pair in zip(gold, documents)
     ]
     return {"sentence ends": micro_f1(counts)} | scores
+
+
+def score_trees(
+    name: str, title: str, gold: list[Document], official: runner.Worker
+) -> None:
+    """All columns of `annotate`'s CoNLL-U; on the treebank's own sentences and words too."""
+    pipe = pipeline(name)
+    inputs = (
+        [d.text for d in gold],
+        [[d.text[a:b] for a, b, _ in s] for d in gold for s in d.sentences],
+    )
+    columns = []
+    for texts in inputs:
+        read = [read_text(i, text, pipe.tokenizer) for i, text in enumerate(texts)]
+        rows = [
+            conllu(text, [pipe], predictions)
+            for text, predictions in predict_texts([pipe], read)
+        ]
+        columns.append(
+            official.ask(
+                "universal_dependencies",
+                gold="".join(d.rows for d in gold),
+                system="".join(rows),
+                measures=TREES,
+            )
+        )
+    for measure in TREES:
+        cells = [f"{scores[measure]:.2f}" for scores in columns]
+        runner.row(f"`{name}`, {title}", measure, *cells, "")
 
 
 def micro_f1(counts: Iterable[Sequence[int]]) -> float:

@@ -8,13 +8,15 @@ import re
 import shutil
 import signal
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from elmo_keras import pipeline
 from elmo_keras.pipelines import annotate as module
 from elmo_keras.pipelines import formats
-from elmo_keras.pipelines.texts import read_text
+from elmo_keras.pipelines.pipeline import SyntaxPipeline
+from elmo_keras.pipelines.texts import Text, read_text
 from tests.support.commands import command
 
 annotate, ask = command("annotate"), command("ask")
@@ -95,7 +97,8 @@ def assert_text_is_given_back(raw, head, folder):
     assert annotate([text, output, "--with", head]) == 0
     texts = []
     for block in output.read_text("utf-8").removesuffix("\n\n").split("\n\n"):
-        comment, *lines = block.split("\n")
+        *_, comment = (line for line in block.split("\n") if line[0] == "#")
+        lines = [line for line in block.split("\n") if line[0] != "#"]
         words = [(between(r), r[1]) for r in (line.split("\t") for line in lines)]
         sentence = "".join(f"{before}{word}{after}" for (before, after), word in words)
         (before, _), *_, (_, after) = (pair for pair, _ in (words[0], *words))
@@ -124,6 +127,66 @@ def test_conllu_has_tags_entities_and_roles(text, head, tmp_path):
     assert n_frames == len(frames) > 0
     assert "# text = Ann & <b> sleeps.\n" in output.read_text()
     assert all(len(row) == 10 for row in words)
+
+
+def test_conllu_has_trees_and_names_of_paragraphs_and_sentences(head, tmp_path):
+    text, output = tmp_path / "text.txt", tmp_path / "o.conllu"
+    text.write_text("The bank. Don't!\nThe bank\n\nThe bank's?", encoding="utf-8")
+    assert annotate([text, output, "--with", head("ud"), head("ner")]) == 0
+    comments = re.findall("^# ([^t].*)", output.read_text("utf-8"), re.MULTILINE)
+    expected = ["newdoc", "newpar", "sent_id = 1-1", "sent_id = 1-2", "newpar"]
+    expected += ["sent_id = 2-1", "newdoc", "newpar", "sent_id = 4-1"]
+    assert comments == expected
+    words = [row for row in rows(output) if "-" not in row[0]]
+    found = [w for line in pipeline(head("ud"))(LINE_BY_LINE) for w in line]
+    for row, word in zip(words, found, strict=True):
+        assert row[1:5] == [word[k] for k in ("text", "lemma", "upos", "xpos")]
+        assert row[5] == (word["feats"] or "_")
+        assert row[6:8] == [str(word["head"] + 1), word["deprel"]]
+        fields = row[9].split("|")
+        assert fields == sorted(fields, key=str.lower) and "name=" in row[9]
+
+
+LINE_BY_LINE = ["The bank. Don't!", "The bank", "The bank's?"]
+
+
+def test_multiword_tokens_have_a_line_and_the_space_after_them():
+    spans = [(1, 3), (3, 6), (7, 9), (9, 11), (11, 12)]
+    text = Text(" don't it's!", [["do", "n't", "it", "'s", "!"]], [spans], 7, "newpar")
+    sentence = {
+        "tokens": text.sentences[0],
+        "upos": ["AUX", "PART", "PRON", "AUX", "PUNCT"],
+        "head": [0, 1, 1, 1, 1],
+        "deprel": ["root", "advmod", "nsubj", "aux", "punct"],
+        "joined": ["no", "yes", "yes", "yes", "no"],
+    }
+    model = SimpleNamespace(follows_guidelines=True)
+    parser = SyntaxPipeline("x", model)
+    lines = formats.conllu(text, [parser], [[sentence]]).split("\n")
+    assert lines[:3] == ["# newpar", "# sent_id = 7-1", "# text = don't it's!"]
+    cells = [line.split("\t") for line in lines[3:-2]]
+    assert [(row[0], row[1], row[9]) for row in cells] == [
+        ("1-2", "don't", r"SpacesBefore=\s"),
+        ("1", "do", "_"),
+        ("2", "n't", "_"),
+        ("3-4", "it's", "SpaceAfter=No"),  # "it" follows a space
+        ("3", "it", "_"),
+        ("4", "'s", "_"),
+        ("5", "!", "_"),
+    ]
+
+
+def test_html_draws_an_arc_for_each_word_but_the_root(head, tmp_path):
+    text, output = tmp_path / "text.txt", tmp_path / "o.html"
+    text.write_text("The bank of <b> Ann.\n", encoding="utf-8")
+    assert annotate([text, output, "--with", head("ud")]) == 0
+    page = output.read_text("utf-8")
+    words = pipeline(head("ud"))("The bank of <b> Ann.")
+    (drawing,) = re.findall("<svg.*?</svg>", page)
+    assert drawing.count("<path") == len(words) - 1
+    assert drawing.count("<text") == 2 * len(words) - 1 and "&lt;" in drawing
+    relations = sorted(re.findall("<path[^>]*/><text[^>]*>(.*?)</text>", drawing))
+    assert relations == sorted(w["deprel"] for w in words if w["head"] >= 0)
 
 
 def test_json_lines_have_the_results_of_each_line_and_heads_of_one_type(

@@ -7,6 +7,8 @@ from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.classifier import TextClassifier
 from elmo_keras.tasks.coreference import CoreferenceModel
 from elmo_keras.tasks.head_files import save_head
+from elmo_keras.tasks.lemma_rules import lemma_rule
+from elmo_keras.tasks.parser import DependencyParser
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.task_models import built
@@ -27,6 +29,21 @@ MAKERS = {
     ),
     "qa": lambda vectors: QuestionAnswering(vectors, units=3),
     "doubting": lambda v: QuestionAnswering(v, units=3, unanswerable=True),
+    "ud": lambda vectors: DependencyParser(
+        vectors,
+        relations=["dep", "nmod", "punct"],
+        labels={
+            "upos": TAGS,
+            "xpos": ["A", "B"],
+            "feats": ["Number=Sing", "_"],
+            "lemma": [lemma_rule("banks", "bank"), lemma_rule("The", "the")],
+            "joined": ["no", "yes"],
+        },
+        units=3,
+        arc_units=7,
+        relation_units=2,
+        label_units=5,
+    ),
     "coref": lambda vectors: CoreferenceModel(
         vectors, units=3, hidden_units=5, longest=3
     ),

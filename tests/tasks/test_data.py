@@ -19,6 +19,7 @@ from elmo_keras.tasks.data import (
     read_roles,
     read_squad,
     read_texts,
+    read_trees,
     read_word_vectors,
     windows,
 )
@@ -115,6 +116,23 @@ READ = [
     ),
     (read_pairs, PAIR, [(["a"], ["b"], "x")]),
     (read_conllu, CONLLU, tagged("vamos/VERB nos/PRON mar/NOUN", "Sí/INTJ")),
+    (
+        read_trees,
+        CONLLU,
+        [
+            (
+                ["vamos", "nos", "mar"],
+                ["ir", "nosotros", "mar"],
+                ["VERB", "PRON", "NOUN"],
+                ["_"] * 3,
+                ["_"] * 3,
+                [0, 1, 1],
+                ["root", "obj", "obl"],
+                ["no", "yes", "no"],
+            ),
+            (["Sí"], ["sí"], ["INTJ"], ["_"], ["_"], [0], ["root"], ["no"]),
+        ],
+    ),
     # Entities in MISC of CoNLL-U, by several keys and without one.
     (
         read_columns,
@@ -214,6 +232,10 @@ MALFORMED = [
     (read_conllu, CONLLU.replace("nos\tnosotros", "nos"), 4, "10 columns"),
     (read_conllu, CONLLU.replace("3\tmar", "x\tmar"), 6, "number, not 'x'"),
     (read_conllu, CONLLU.replace("INTJ", "_"), 10, "part of speech is missing"),
+    (read_trees, CONLLU.replace("3\tmar", "4\tmar"), 6, "word 3 is expected, not 4"),
+    (read_trees, CONLLU.replace("1\tobj", "_\tobj"), 4, "a head and a relation"),
+    (read_trees, CONLLU.replace("1\tobl", "4\tobl"), 1, "heads should be words"),
+    (read_trees, CONLLU.replace("1\tobl", "0\tobl"), 1, "and 0 for one of them"),
     (read_columns, CONLL.replace(" VBZ I-VP O", ""), 4, "a word and its tag"),
     (read_columns, CONLL.replace("I-ORG", "ORG"), 3, "not 'ORG'"),
     (read_roles, ROLES.replace(" eat O B-V", " eat O"), 5, "4 columns"),

@@ -13,6 +13,7 @@ from elmo_keras import pipeline
 from elmo_keras.tasks import (
     ESIM,
     CoreferenceModel,
+    DependencyParser,
     QuestionAnswering,
     Tagger,
     TextClassifier,
@@ -23,9 +24,11 @@ from elmo_keras.tasks.task import (
     Classification,
     Coreference,
     Entailment,
+    Parsing,
     Tagging,
     Task,
 )
+from elmo_keras.tasks.trees import decode_tree
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.task_models import (
     SENTENCES,
@@ -138,6 +141,43 @@ CASES = {
         CONLL,
         {"CoNLL F1", "MUC", "B³", "CEAF φ4", "CEAF φ3"},
         n_examples=16,  # a part for each sentence
+    ),
+    "parse": Case(
+        Parsing,
+        lambda vectors: DependencyParser(
+            vectors,
+            relations=["a", "b", "c"],
+            labels={"upos": ["N", "V"], "joined": ["no", "yes"]},
+            units=3,
+            arc_units=5,
+            relation_units=2,
+            label_units=7,
+        ),
+        text_inputs(tokens=TEXTS),
+        [
+            [[2, 0, 1, 0], [0, -1, 0, 0], [2, 1, 1, 0], [-1] * 4],
+            [[0, -1, 0, 1], *[[-1] * 4] * 3],
+            [[-1] * 4] * 4,
+            [[0, -1, 1, 1], [1, 2, 1, 0], [1, 0, 0, 0], [3, 0, 0, 1]],
+        ],
+        lambda model: model.predict(TEXTS),
+        lambda model, outputs: [
+            decode_tree(tokens, row[: len(tokens)], model.relations, model.labels)
+            for tokens, row in zip(
+                TEXTS, model.decode(text_inputs(tokens=TEXTS), outputs).numpy()
+            )
+        ],
+        4
+        * (
+            "1\tcats\tcat\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t_\t_\n"
+            "2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n"
+            "2\tdo\tdo\tVERB\tVBP\t_\t0\troot\t_\t_\n"
+            "3\tn't\tnot\tPART\tRB\t_\t2\tadvmod\t_\t_\n"
+            "3.1\tsleep\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+            "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
+        ),
+        {"LAS", "UAS", "UPOS", "XPOS", "FEATS", "LEMMA"},
+        by_token=True,
     ),
 }
 

@@ -9,11 +9,13 @@ from seqeval.scheme import IOB2
 from udtools.udeval import evaluate, load_conllu
 
 
-def universal_dependencies(gold: str, system: str) -> dict[str, float]:
-    """F1 of sentences, words and UPOS, of two files of CoNLL-U as text."""
+def universal_dependencies(
+    gold: str, system: str, measures: list[str]
+) -> dict[str, float]:
+    """F1 of each measure, of two files of CoNLL-U as text."""
     files = (load_conllu(io.StringIO(text), "", {}) for text in (gold, system))
     scores = evaluate(*files)
-    return {name: 100 * scores[name].f1 for name in ("Sentences", "Words", "UPOS")}
+    return {name: 100 * scores[name].f1 for name in measures}
 
 
 def entities(gold: list[list[str]], system: list[list[str]]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""elmo-keras' pipelines of parts of speech and entities: `our_pipelines.py POS NER`."""
+"""elmo-keras' pipelines of parts of speech and entities, or of syntax: `our_pipelines.py NAME …`."""
 
 import sys
 import time
@@ -27,7 +27,9 @@ def tag_file(path: str) -> dict:
 
 
 def tag(sentences: list[list[str]]) -> list:
-    """The tags of each sentence's tokens, and its entities."""
+    """The tags of each sentence's tokens, and its entities; or what one pipeline gives."""
+    if len(pipelines) == 1:
+        return pipelines[0](sentences)
     tags, entities = (one(sentences) for one in pipelines)
     return [
         (

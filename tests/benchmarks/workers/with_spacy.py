@@ -1,5 +1,6 @@
 """spaCy's small English model: parts of speech and entities of texts."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import protocol
 from spacy.tokens import Doc
 
 TYPES = {"PERSON": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
-nlp = package.load(exclude=["parser", "lemmatizer", "senter"])
+# The arguments name what is left out.
+nlp = package.load(exclude=sys.argv[1:] or ["parser", "lemmatizer", "senter"])
 
 
 def tag_file(path: str, processes: int = 1) -> dict:

@@ -1,0 +1,136 @@
+"""Dependency trees in NumPy: the best tree for scores of arcs, and its words by columns.
+
+A sentence is a dict of columns, each a list with a value for every word, named as in
+CoNLL-U: `tokens`, `lemma`, `upos`, `xpos`, `feats`, `head`, the number of the head from 1 and
+0 for the root, and `deprel`; and `joined`, whether a word is written together with the one
+before it, as the second of a multiword token.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from elmo_keras.tasks.lemma_rules import apply_rule, lemma_rule
+
+ROOT = "root"  # the relation of the word whose head is 0, and of no other
+LABELS = "upos", "xpos", "feats", "lemma", "joined"
+TREE_COLUMNS = "tokens", "lemma", "upos", "xpos", "feats", "head", "deprel", "joined"
+JOINED = "no", "yes"
+SLOPE = 0.1  # of a parser's leaky ReLU below 0
+
+
+def spanning_tree(scores: np.ndarray) -> np.ndarray:
+    """The heads of the tree with the highest sum of scores whose root has one dependent.
+
+    Args:
+        scores: `(words, words + 1)`, of each word's head; the first column is the root.
+
+    Returns:
+        The head of each word, int `(words,)`: 0 for the root, else 1 + the index of a word.
+
+    >>> spanning_tree(np.array([[1.0, 0, 3], [2, 4, 0]])).tolist()
+    [0, 1]
+
+    Reference: Chu and Liu 1965; Edmonds 1967; McDonald et al. 2005.
+    """
+    n = len(scores)
+    # As a square of head by dependent, in which the root comes first.
+    square = np.full((n + 1, n + 1), -np.inf)
+    square[:, 1:] = scores.T
+    np.fill_diagonal(square, -np.inf)
+    heads = square.argmax(axis=0)
+    heads[0] = 0
+    if (heads[1:] == 0).sum() != 1 or _cycle(heads) is not None:
+        # One arc from the root costs more than all others could gain.
+        finite = square[np.isfinite(square)]
+        square[0, 1:] -= (n + 1) * (np.ptp(finite) + 1)
+        heads = _best_heads(square)
+    return heads[1:]
+
+
+def _best_heads(scores):
+    """The best heads for a square of scores, head by dependent; 0 is the root."""
+    heads = scores.argmax(axis=0)
+    heads[0] = 0
+    cycle = _cycle(heads)
+    if cycle is None:
+        return heads
+    # The cycle becomes one node, the last; an arc into it replaces one of its own.
+    is_other = np.ones(len(scores), bool)
+    is_other[cycle] = False
+    others = np.flatnonzero(is_other)
+    into = scores[others[:, None], cycle] - scores[heads[cycle], cycle]
+    out = scores[cycle[:, None], others]
+    smaller = np.full((len(others) + 1,) * 2, -np.inf)
+    smaller[:-1, :-1] = scores[others[:, None], others]
+    smaller[:-1, -1] = into.max(axis=1)
+    smaller[-1, :-1] = out.max(axis=0)
+    *solved, source = _best_heads(smaller)
+    sources = np.append(others, -1)[solved]
+    heads[others] = np.where(sources < 0, cycle[out.argmax(axis=0)], sources)
+    heads[cycle[into[source].argmax()]] = others[source]
+    heads[0] = 0
+    return heads
+
+
+def _cycle(heads):
+    """The nodes of a cycle of heads, or None; 0 is its own head."""
+    ends = heads
+    for _ in range(len(heads).bit_length()):
+        ends = ends[ends]
+    if not ends.any():
+        return None
+    cycle = [ends.max()]
+    while (node := heads[cycle[-1]]) != cycle[0]:
+        cycle.append(node)
+    return np.array(cycle)
+
+
+def encode_tree(
+    sentence: Mapping[str, Any],
+    relations: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+) -> np.ndarray:
+    """What a parser learns of a sentence: int32 `(words, 2 + labels)`.
+
+    The columns are the head, the index of the relation, and that of each of `labels`; −1
+    for a label that the parser does not know, and for the relation of the root.
+    """
+    columns = [sentence["head"], _indices(sentence["deprel"], relations)]
+    for name, names in labels.items():
+        columns.append(_indices(label_values(sentence, name), names))
+    return np.array(columns, np.int32).T
+
+
+def label_values(sentence: Mapping[str, Any], name: str) -> list[str | None]:
+    """What a parser learns as a column: of lemmas the rules; None is not known."""
+    if name != "lemma":
+        return sentence[name]
+    pairs = zip(sentence["tokens"], sentence["lemma"])
+    return [lemma and lemma_rule(form, lemma) for form, lemma in pairs]
+
+
+def _indices(values, names):
+    index = {name: i for i, name in enumerate(names)}
+    return [index.get(value, -1) for value in values]
+
+
+def decode_tree(
+    tokens: Sequence[str],
+    rows: np.ndarray,
+    relations: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+) -> dict[str, list]:
+    """The columns of a sentence, from rows as `encode_tree` gives them."""
+    heads, indices, *others = np.asarray(rows).T.tolist()
+    sentence = {
+        "tokens": list(tokens),
+        "head": heads,
+        "deprel": [relations[i] if h else ROOT for h, i in zip(heads, indices)],
+    }
+    for (name, names), column in zip(labels.items(), others, strict=True):
+        sentence[name] = [names[i] for i in column]
+    if "lemma" in sentence:
+        sentence["lemma"] = [*map(apply_rule, sentence["lemma"], tokens)]
+    return sentence
