@@ -347,7 +347,7 @@ class Parsing(Task):
             del counts[None]
             least = 1 if name in ("upos", "joined") else self.min_label_count
             frequent = sorted(value for value, n in counts.items() if n >= least)
-            if len(counts) > 1 and frequent:
+            if name == "upos" or len(counts) > 1 and frequent:
                 labels[name] = frequent
         return {
             "relations": sorted(relations),

@@ -254,7 +254,7 @@ def test_damaged_files_of_heads_are_refused(name, damage, head, tmp_path):
         pipeline(folder)
 
 
-@pytest.mark.parametrize("kind", ["pos", "ner", "srl", "emotions", "doubting"])
+@pytest.mark.parametrize("kind", ["pos", "ner", "srl", "emotions", "doubting", "ud"])
 def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
     with np.load(head(kind) / "head.npz") as file:
         arrays = {name: file[name] for name in file.files}
@@ -297,6 +297,8 @@ def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
         ("pos", lambda config: config.update(units="3"), "str"),
         ("sentiment", lambda config: config.pop("labels"), "lacks 'labels'"),
         ("sentiment", lambda config: config.update(threshold=None), "`threshold`"),
+        ("ud", lambda config: config.pop("follows_guidelines"), "lacks"),
+        ("ud", lambda config: config["labels"].update(upos=["X", "X"]), "each once"),
         ("qa", lambda config: config.pop("endings"), "lacks 'endings'"),
         ("qa", lambda c: c["token_vectors"]["config"].pop("elmo"), "lacks 'elmo'"),
         ("coref", lambda config: config.update(hidden_units=10**9), "from 0 to 32768"),
