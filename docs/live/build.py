@@ -177,6 +177,7 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
             "words": list(words.ids),
             "mix": words.mixes[0].tolist(),
             "layer_norm": words.layer_norm,
+            "temperature": head.temperature,
             "units": head.config["units"],
         }
         no_words = np.zeros((1, 0), np.float32)
@@ -195,7 +196,10 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
     name = f"{language}-heads.bin"
     size = write_parts(folder / name, {"heads": metadata}, parts)
     answers = any(about["finds"] == "answers" for about in metadata)
-    return {"headFile": name, "headBytes": size, "answers": answers}
+    # All taggers annotate the same words.
+    rules = word_rules(read_head(folders[0]).tokenizer, explicit=True)
+    sizes = {"headFile": name, "headBytes": size, "answers": answers}
+    return sizes | {"labelRules": rules}
 
 
 def tagger(head: HeadFile) -> tuple[dict, list, dict, dict]:
@@ -231,6 +235,8 @@ def network(head: HeadFile) -> tuple[dict, list, dict, dict]:
         f"{name}_{x}": arrays[f"{name}/{x}"] for name in attentions for x in "uvw"
     }
     integers = {layer: arrays[f"{layer}/kernel"] for layer in layers}
+    no_ngrams = np.zeros((1, len(head.config.get("labels", []))), np.float32)
+    integers["ngrams"] = arrays.get("ngrams/kernel", no_ngrams)
     config = head.config
     about = {"finds": finds, "labels": config.get("labels", [])}
     about["longest"] = config.get("longest_answer", 0)

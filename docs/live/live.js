@@ -152,7 +152,7 @@ function take({word, sentences}) {
 
 async function update(choice = chosen) {
   const mine = ++version;
-  const read = $("text").value.split("\n").map(tokens).filter(s => s.length);
+  const lines = $("text").value.split("\n").filter(line => tokens(line).length), read = lines.map(tokens);
   const long = read.findIndex(s => s.length > MOST_WORDS);
   fail(read.length > MOST_SENTENCES ? tr("The page takes {0} sentences at most. You have {1}.", MOST_SENTENCES, read.length)
     : long >= 0 ? tr("Sentence {0} has {1} words. The page takes {2} at most.", long + 1, read[long].length, MOST_WORDS)
@@ -172,7 +172,7 @@ async function update(choice = chosen) {
   } catch (error) {
     return fail(error.message);
   }
-  sentences = read.map(words => ({words, vectors: vectorsOf.get(words.join(" "))}));
+  sentences = read.map((words, i) => ({line: lines[i], words, vectors: vectorsOf.get(words.join(" "))}));
   if (count) {
     const seconds = (performance.now() - begin) / 1e3;
     say(tr("{0} words in {1} ms ({2} words a second).", count, (seconds * 1e3).toFixed(0), Math.round(count / seconds).toLocaleString("en")));
@@ -399,12 +399,13 @@ $("tabs").onkeydown = ({key, target}) => {
 };
 
 async function showLabels() {
-  const {headFile, headBytes} = about.languages[language], target = $("labels");
+  const {headFile, headBytes, labelRules} = about.languages[language], target = $("labels");
   if (!headFile || target.hidden) return;
   if (!loaded.has("loadHeads")) return offer(target, "loadHeads", tr("the models of labels"), headFile, headBytes, showLabels);
-  const mine = version, rows = [], types = new Set();
-  for (const [s, {words}] of sentences.entries()) {
-    const found = await ask("label", {tokens: words}).catch(error => fail(error.message));
+  const mine = version, rows = [], types = new Set(), split = splitter(labelRules);
+  for (const [s, sentence] of sentences.entries()) {
+    const words = split(sentence.line); // as the taggers' treebank
+    const found = await ask("label", {tokens: words, words: sentence.words}).catch(error => fail(error.message));
     if (!found || mine !== version) return;
     rows.push(element("p", {lang: language}, number(s), ...labelled(words, found)));
     const [best] = found.labels ?? [];

@@ -236,10 +236,11 @@ async function tags(head, tokens, layers, predicate) {
 }
 
 // What each head finds in a sentence: by its `finds` tags, frames of predicates, or labels.
-async function label({tokens}) {
+// A text's labels are found in its `words`, as the model splits them.
+async function label({tokens, words}) {
   const layers = await encode({tokens}), found = {};
   for (const head of heads) {
-    if (head.finds === "labels") found.labels = await probabilities(head, tokens, layers);
+    if (head.finds === "labels") found.labels = await probabilities(head, words, await encode({tokens: words}));
     else if (head.finds === "frames") {
       found.frames = [];
       for (const [predicate, tag] of found.predicates.entries()) {
@@ -265,8 +266,25 @@ async function probabilities(head, tokens, layers) {
     for (let at = i; at < pieces.length; at += units) most = Math.max(most, pieces[at]);
     return most;
   });
-  const p = softmaxOf([...dense(largest, head, "decision")]);
+  const ngrams = ngramScores(tokens, head);
+  const p = softmaxOf([...dense(largest, head, "decision")].map((x, i) => (x + ngrams[i]) / head.temperature));
   return labels.map((name, i) => [name, p[i]]).sort((a, b) => b[1] - a[1]);
+}
+
+// elmo_keras/tasks/ngrams.py.
+function ngramScores(tokens, {ngrams, ngramsScales: scales, labels}) {
+  const total = labels.map(() => 0), n = ngrams.length / labels.length;
+  const characters = Array.from(` ${tokens.join(" ")} `, character => character.codePointAt(0));
+  let count = 0, hashed = characters.map(() => 2166136261);
+  for (let more = 0; n && more < Math.min(5, characters.length); more++) {
+    hashed = characters.slice(more).map((character, i) => Math.imul(hashed[i] ^ character, 16777619));
+    for (const hash of hashed) {
+      const row = ((hash ^ hash >>> 15) >>> 0) % n;
+      total.forEach((_, k) => { total[k] += ngrams[row * labels.length + k] * scales[k]; });
+      count++;
+    }
+  }
+  return total.map(sum => sum / Math.sqrt(count || 1));
 }
 
 // The first and the last token of the best answer, and its probability among all spans:
@@ -289,8 +307,8 @@ async function answer({question, tokens}) {
   });
   const m = (await read(head, 4, z)).map(joined);
   const n = (await read(head, 6, z.map((a, t) => joined([a, m[t]])))).map(joined);
-  const starts = normalised(m.map(row => dense(row, head, "start_scores")[0]));
-  const ends = normalised(n.map(row => dense(row, head, "end_scores")[0]));
+  const [starts, ends] = [[m, "start_scores"], [n, "end_scores"]].map(
+    ([rows, name]) => normalised(rows.map(row => dense(row, head, name)[0] / head.temperature)));
   const best = {score: -Infinity};
   starts.forEach((start, first) => ends.slice(first, first + head.longest).forEach((end, more) => {
     if (start + end > best.score) Object.assign(best, {first, last: first + more, score: start + end});

@@ -244,7 +244,7 @@ def ask(
         print(formats.printable(question))
         for best in best_ones:
             if not best["text"]:
-                print("  no answer")
+                print(f"  no answer ({best['score']:.2f})")
                 continue
             sentence = next(
                 context[spans[0][0] : spans[-1][1]]

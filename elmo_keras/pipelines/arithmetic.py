@@ -37,6 +37,17 @@ def softmax(x: np.ndarray) -> np.ndarray:
     return x / x.sum(axis=-1, keepdims=True)
 
 
+def heated(p: np.ndarray, temperature: float, *, multi_label: bool) -> np.ndarray:
+    """Probabilities of labels `(texts, labels)` whose logits are divided by a temperature."""
+    if temperature == 1:
+        return p
+    p = p.astype(np.float64)
+    with np.errstate(divide="ignore"):  # of log 0
+        if multi_label:
+            return 1 / (1 + np.exp((np.log(1 - p) - np.log(p)) / temperature))
+        return softmax(np.log(p) / temperature)
+
+
 def soft_alignment(x: np.ndarray) -> np.ndarray:
     """For each token of a text `(tokens, dim)`, the mean of all, weighted by softmax(x · x)."""
     if not len(x):

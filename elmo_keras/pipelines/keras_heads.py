@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.pipelines.arithmetic import heated
 from elmo_keras.pipelines.light_answerer import Scores
 from elmo_keras.pipelines.light_heads import Batch, TaggerHead
 from elmo_keras.tasks.answering import QuestionAnswering
@@ -67,6 +68,8 @@ class KerasParser:
 class KerasClassifier:
     """A model of labels."""
 
+    temperature = 1.0
+
     def __init__(self, model: LabelModel):
         self.labels, self.multi_label = list(model.labels), model.multi_label
         self.threshold = model.threshold
@@ -80,6 +83,8 @@ class KerasClassifier:
 class KerasLabeller:
     """A model of labels of pairs."""
 
+    temperature = 1.0
+
     def __init__(self, model: LabelModel):
         self._model, self._graph = model, _Graph(model, model.answers)
 
@@ -88,11 +93,10 @@ class KerasLabeller:
 
         A list of them, the likeliest first, if a pair may have several.
         """
-        found = []
+        found, options = [], {"multi_label": self._model.multi_label}
         for row in self._graph(*zip(*pairs)):
-            scores = sorted(
-                zip(row["scores"].tolist(), self._model.labels), reverse=True
-            )
+            p = heated(row["scores"], self.temperature, **options)
+            scores = sorted(zip(p.tolist(), self._model.labels), reverse=True)
             labels = [{"label": label, "score": p} for p, label in scores]
             if self._model.multi_label:
                 least = self._model.threshold
@@ -104,6 +108,8 @@ class KerasLabeller:
 
 class KerasAnswerer:
     """A model that answers questions."""
+
+    temperature = 1.0
 
     def __init__(self, model: QuestionAnswering):
         self.endings, self.longest_answer = model.endings, model.longest_answer

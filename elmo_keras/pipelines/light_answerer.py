@@ -20,6 +20,8 @@ NO_ANSWER = -2e9  # where there always is one, as in `QuestionAnswering`
 class LightAnswerer:
     """A `QuestionAnswering` of a head."""
 
+    temperature = 1.0  # divides the scores of spans
+
     def __init__(self, head: HeadFile):
         config, units = head.config, head.config["units"]
         self.endings = str_tokens(config["endings"])

@@ -19,6 +19,7 @@ from elmo_keras.pipelines.texts import Labelled, join
 from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.entities import constraints, entities, marks_spans
 from elmo_keras.tasks.head_files import ENDS, HeadFile
+from elmo_keras.tasks.ngrams import ngram_scores
 from elmo_keras.tasks.span_ends import SHAPE, SpanEnds
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.text.sentences import str_tokens
@@ -71,10 +72,12 @@ class TaggerHead:
     Attributes:
         tags: all tags.
         crf: or None.
+        temperature: divides the scores of tag sequences before they become probabilities.
     """
 
     tags: Sequence[str]
     crf: Crf | None = None
+    temperature = 1.0
 
     @property
     def labels(self) -> list[str]:
@@ -95,11 +98,13 @@ class TaggerHead:
 
     def label(self, scores: np.ndarray, lengths: np.ndarray) -> list[list[Labelled]]:
         """As `tag`, from the scores of sentences of these lengths."""
+        scores = scores / self.temperature
         if self.crf is None:
             ids = scores.argmax(axis=1)
             alone = after = softmax(scores)[np.arange(len(ids)), ids]
         else:
-            ids, alone, after = self.crf.decode(scores, lengths)
+            crf = self.crf.heated(self.temperature)
+            ids, alone, after = crf.decode(scores, lengths)
         tags, alone, after = [self.tags[i] for i in ids], alone.tolist(), after.tolist()
         label = _label_spans if marks_spans(self.tags) else _label_tokens
         return [label(tags[p], alone[p], after[p]) for p in parts_of(lengths)]
@@ -255,6 +260,8 @@ class LightTagger(TaggerHead):
 class LightClassifier:
     """A `TextClassifier` of a head."""
 
+    temperature = 1.0  # see `heated`
+
     def __init__(self, head: HeadFile):
         config, units = head.config, head.config["units"]
         self.labels, self.multi_label = (
@@ -272,7 +279,9 @@ class LightClassifier:
         self._attention = Dense(head, "attention", 2 * units, 1)
         self._maxout = Dense(head, "maxout", 8 * units, 4 * units)
         self._decision = Dense(head, "decision", units, n)
-        self._units = units
+        self._units, self._ngrams = units, None
+        if rows := config.get("ngram_rows"):
+            self._ngrams = head.weight("ngrams/kernel", rows, n)
 
     def probabilities(self, batch: Batch) -> np.ndarray:
         """Of each label, `(sentences, labels)`."""
@@ -287,6 +296,8 @@ class LightClassifier:
         pooled = np.array([_pool(x[part], scores[part]) for part in batch.parts])
         pieces = self._maxout(pooled).reshape(len(pooled), -1, self._units)
         scores = self._decision(pieces.max(axis=1))
+        if self._ngrams is not None:
+            scores += ngram_scores(self._ngrams, batch.sentences)
         return 1 / (1 + np.exp(-scores)) if self.multi_label else softmax(scores)
 
 

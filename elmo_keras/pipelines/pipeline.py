@@ -16,6 +16,7 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB, VOCABULARY
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.hub.local_files import local_files
+from elmo_keras.pipelines.arithmetic import heated
 from elmo_keras.pipelines.light_answerer import LightAnswerer, Scores
 from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
 from elmo_keras.pipelines.light_parser import LightParser
@@ -310,7 +311,8 @@ class LabelPipeline(Pipeline):
 
     def predict(self, batch):
         """The probability of each label."""
-        return self.model.probabilities(batch).tolist()
+        p, model = self.model.probabilities(batch), self.model
+        return heated(p, model.temperature, multi_label=model.multi_label).tolist()
 
     def annotate(self, text, predictions):
         """The predicted labels, the most likely first."""
@@ -447,7 +449,10 @@ def _n_tokens(pair):
 
 
 class AnswerPipeline(PairPipeline):
-    """The piece of `context` that answers `question`, or `""` with places of 0 for none."""
+    """The piece of `context` that answers `question`, or `""` with places of 0 for none.
+
+    The score is the probability of the answer, or of no answer.
+    """
 
     fields = "question", "context"
 
@@ -476,11 +481,17 @@ class AnswerPipeline(PairPipeline):
             for (i, _, part), scores in zip(
                 some, self.model.scores(contexts, questions)
             ):
+                scores = tuple(x / self.model.temperature for x in scores)
                 found[i].append((part, *best_span(scores, self.model.longest_answer)))
         return [
-            self._results(context, spans)[:n] or [context.at(0, 0, score=0.0)]
+            self._results(context, spans)[:n] or [self._no_answer(context, spans)]
             for (_, context), spans in zip(pairs, found)
         ]
+
+    def _no_answer(self, context, spans):
+        """Its probability is that of the part that is the likeliest to have an answer."""
+        logarithms = [log_none - log_total for _, _, log_none, log_total in spans]
+        return context.at(0, 0, score=float(np.exp(min(logarithms, default=-np.inf))))
 
     def _batch(self, texts):
         if self.embedder is None:
@@ -516,7 +527,8 @@ def best_span(
 ) -> tuple[tuple[int, int] | None, float, float]:
     """The best span of at most `longest` tokens, or None if no answer is more likely.
 
-    Its score, and the logarithm of the sum over all spans and no answer, come after it.
+    The score of the one or the other, and the logarithm of the sum over all spans and no
+    answer, come after it.
     """
     starts, ends, none = scores
     padded = np.pad(ends, (0, longest - 1), constant_values=-np.inf)
@@ -525,7 +537,7 @@ def best_span(
     best = sums[first, distance]
     total = np.logaddexp.reduce(starts) + np.logaddexp.reduce(ends)
     span = (int(first), int(first + distance)) if best >= none else None
-    return span, float(best), float(np.logaddexp(total, none))
+    return span, float(max(best, none)), float(np.logaddexp(total, none))
 
 
 def pipeline(model: str | Path) -> Pipeline | PairPipeline:
@@ -564,8 +576,11 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     options: dict[str, Any] = {"language": head.language, "tokenizer": head.tokenizer}
     with whole_head(folder):
         if not is_light(head.model):
-            return _keras_pipeline(name, keras_model(head), **options)
+            made = _keras_pipeline(name, keras_model(head), **options)
+            made.model.temperature = head.temperature
+            return made
         made = _light_pipeline(name, head, folder, **options)
+    made.model.temperature = head.temperature
     made.embedder = _embedder(head.language_model)
     if head.language == "en" and isinstance(made, Pipeline):
         made.truecase = _truecaser(head.language_model)
@@ -585,7 +600,9 @@ def _light_pipeline(name, head, folder, **options):
     predicates = read_head(folder / PREDICATES)
     if predicates.language_model != head.language_model:
         raise ValueError("Its two heads have different language models.")
-    return RolePipeline(name, tagger, LightTagger(predicates), **options)
+    made = RolePipeline(name, tagger, LightTagger(predicates), **options)
+    made.predicates.temperature = predicates.temperature
+    return made
 
 
 def _keras_pipeline(name, model, **options):

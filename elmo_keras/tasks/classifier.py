@@ -1,16 +1,21 @@
 """A text classifier: the biattentive classification network."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.encoder import (
     FastBidirectional,
     masked_softmax,
     soft_alignment,
 )
+from elmo_keras.tasks.ngrams import batch_ngram_rows
 from elmo_keras.tasks.task_model import LabelModel
+from elmo_keras.tasks.token_vectors import TokenVectors
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -59,6 +64,34 @@ class Maxout(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
+class NgramScores(keras.layers.Layer):
+    """Scores of labels by a text's character n-grams: `Σ_i w[row_i] / √n`, of n n-grams.
+
+    Tokens `(batch, time)` → `(batch, labels)`; `ngram_rows` finds the rows. Beside a
+    network, it knows endings and spellings that are rare or new to this.
+
+    Reference: Wang and Manning 2012, "Baselines and Bigrams"; Weinberger et al. 2009,
+    "Feature Hashing for Large Scale Multitask Learning".
+    """
+
+    def __init__(self, n_rows: int, n_labels: int, **kwargs):
+        super().__init__(**kwargs)
+        self.n_rows, self.n_labels = n_rows, n_labels
+
+    def build(self, input_shape=None):
+        shape = self.n_rows, self.n_labels
+        self.kernel = self.add_weight(shape, "zeros", name="kernel")
+
+    def call(self, tokens):
+        texts, rows = batch_ngram_rows(tokens, self.n_rows)
+        weights = tf.gather(tf.convert_to_tensor(self.kernel), rows)
+        n_texts = tf.shape(tokens)[0]
+        total = tf.math.unsorted_segment_sum(weights, texts, n_texts)
+        n = tf.math.unsorted_segment_sum(tf.ones_like(weights[:, :1]), texts, n_texts)
+        return total / tf.sqrt(n)
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
 class TextClassifier(LabelModel):
     """Labels texts with the biattentive classification network.
 
@@ -76,6 +109,8 @@ class TextClassifier(LabelModel):
         multi_label: whether a text may have any number of labels.
         threshold: lowest probability of a predicted label of multi-label texts; 0.3 is
             GoEmotions'.
+        ngram_rows: number of rows of the weights of character n-grams, see `NgramScores`,
+            which are added to the logits; 0 for none.
 
     Call arguments:
         inputs: `{"tokens": string (batch, time)}`, see `TaskModel`.
@@ -93,18 +128,28 @@ class TextClassifier(LabelModel):
     Vectors", section 5; Peters et al. 2018, section 4.
     """
 
+    def __init__(
+        self, token_vectors: TokenVectors, *, ngram_rows: int = 0, **options: Any
+    ):
+        check_counts(least=0, ngram_rows=ngram_rows)
+        self.ngram_rows = ngram_rows
+        super().__init__(token_vectors, **options)
+
     def make_parts(self):
         self.integrator = FastBidirectional(self.units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
         self.maxout = Maxout(self.units, name="maxout")
+        if self.ngram_rows:
+            self.ngrams = NgramScores(self.ngram_rows, len(self.labels), name="ngrams")
 
     def part_sizes(self):
-        return {
+        sizes = {
             "integrator": 3 * self.encoder.output_dim,
             "attention": 2 * self.units,
             "maxout": 4 * 2 * self.units,
             "decision": self.units,
         }
+        return sizes | ({"ngrams": 1} if self.ngram_rows else {})
 
     def call(self, inputs, training=False):
         x, _, mask = self.encode(inputs, "tokens", training)
@@ -114,4 +159,10 @@ class TextClassifier(LabelModel):
         x = self.drop(x, training=training)
         pooled = masked_max(x, mask), -masked_max(-x, mask), masked_mean(x, mask)
         pooled = ops.concatenate([*pooled, self.attention(x, mask)], axis=-1)
-        return self.decision(self.drop(self.maxout(pooled), training=training))
+        logits = self.decision(self.drop(self.maxout(pooled), training=training))
+        if self.ngram_rows:
+            logits += ops.cast(self.ngrams(inputs["tokens"]), logits.dtype)
+        return self.probabilities(logits)
+
+    def get_config(self):
+        return super().get_config() | {"ngram_rows": self.ngram_rows}

@@ -45,6 +45,10 @@ class Crf(NamedTuple):
             self.transitions + penalties[:-1], self.first + penalties[-1], self.last
         )
 
+    def heated(self, temperature: float) -> "Crf":
+        """The same, for scores that are divided by a temperature."""
+        return Crf(*(weight / temperature for weight in self))
+
     def decode(
         self, scores: np.ndarray, lengths: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -79,4 +79,5 @@ class ESIM(LabelModel):
             pooled += [masked_mean(x, mask), masked_max(x, mask)]
         pooled = ops.concatenate(pooled, axis=-1)
         hidden = self.hidden(self.drop(pooled, training=training))
-        return self.decision(self.drop(hidden, training=training))
+        logits = self.decision(self.drop(hidden, training=training))
+        return self.probabilities(logits)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices, check_counts
+from elmo_keras.argument_checks import check_choices, check_counts, check_numbers
 from elmo_keras.files import file_digest, replacing, whole_file
 from elmo_keras.formats.model_parts import TRAINING, parts_of_model
 from elmo_keras.formats.quantise import quantise
@@ -40,7 +40,8 @@ _WORDS, _SCALE = "words", "|scale"  # JSON as bytes; after the name of a matrix
 _MOST, _MOST_CARD = 2**28, 2**24  # bytes of all arrays and of the configuration
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
 ENDS = "ends/kernel"  # of `SpanEnds`
-_MOST_UNITS = 2**15  # of a layer
+_MOST_UNITS, _MOST_ROWS = 2**15, 2**24  # of a layer, of n-grams
+_TEMPERATURES = 0.01, 100
 _LIGHT = "Tagger", "TextClassifier", "QuestionAnswering", "DependencyParser"
 _LANGUAGE_MODEL = "language_model"  # beside a head that was copied with it
 # What reading values of other kinds raises.
@@ -72,6 +73,7 @@ class HeadFile(NamedTuple):
     language: str | None
     arrays: dict[str, np.ndarray]
     tokenizer: str = "words"  # how a text is split, see `split_words`
+    temperature: float = 1.0  # that divides scores, see `save_head`
 
     @property
     def config(self) -> dict[str, Any]:
@@ -139,11 +141,15 @@ def read_head(folder: Path) -> HeadFile:
             card.get("language"),
             weights,
             card.get("tokenizer", "words"),
+            card.get("temperature", 1.0),
         )
         check_choices(tuple(RULES), tokenizer=head.tokenizer)
+        check_numbers(*_TEMPERATURES, temperature=head.temperature)
         words = json.loads(arrays[_WORDS].tobytes())
         head.vectors["words"] = str_tokens(words)
-        sizes = [v for v in (head.config | head.vectors).values() if type(v) is int]
+        config = head.config | head.vectors
+        check_counts(0, _MOST_ROWS, ngram_rows=config.pop("ngram_rows", 0))
+        sizes = [value for value in config.values() if type(value) is int]
         check_counts(least=0, most=_MOST_UNITS, sizes=max(sizes))
     if _digest(head.language_model) != expected:
         raise ValueError(
@@ -210,7 +216,8 @@ def save_head(
         ends: where the spans of a tagger end within their last token.
         **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another
             script; `tokenizer`, how it splits texts: `"words"`, `"ewt"` or `"gsd"`, see
-            `split_words`.
+            `split_words`; `temperature`, by which a pipeline divides the logits of its
+            scores, see `fit_temperature`.
 
     Raises:
         ValueError: the model's frozen language model is another one, or it has none; or

@@ -210,8 +210,12 @@ class LabelModel(TaskModel):
         self.multi_label = multi_label
         self.threshold = threshold
         self.make_parts()
-        activation = "sigmoid" if multi_label else "softmax"
-        self.decision = keras.layers.Dense(len(labels), activation, name="decision")
+        self.decision = keras.layers.Dense(len(labels), name="decision")
+
+    def probabilities(self, logits: tf.Tensor) -> Any:
+        """Of each label, `(batch, labels)`."""
+        ops = keras.ops
+        return ops.sigmoid(logits) if self.multi_label else ops.softmax(logits)
 
     def make_parts(self) -> None:
         """Makes the layers between the encoder and the decision."""

@@ -124,6 +124,7 @@ def test_an_answerer_gives_the_scores_of_its_task_model(
     ("kind", "elmo_at"),
     [
         ("sentiment", "input"),
+        ("ngrams", "input"),
         ("emotions", "both"),
         pytest.param("sentiment", "both", marks=slow),
         pytest.param("emotions", "input", marks=slow),

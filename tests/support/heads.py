@@ -24,6 +24,9 @@ MAKERS = {
     "srl": lambda vectors: Tagger(vectors, tags=ROLES, units=3, predicate_dim=2),
     "predicates": lambda vectors: Tagger(vectors, tags=["B-V", "O"], units=3),
     "sentiment": lambda vectors: TextClassifier(vectors, labels=["0", "1"], units=3),
+    "ngrams": lambda vectors: TextClassifier(
+        vectors, labels=["0", "1"], ngram_rows=64, units=3
+    ),
     "emotions": lambda v: TextClassifier(
         v, labels=["a", "b", "c"], multi_label=True, units=3
     ),

@@ -1,0 +1,67 @@
+"""How much the scores of the package's heads can be relied on, on half of their dev parts.
+
+    python -m tests.benchmarks.reliability DATA WORK [NAME …]
+
+DATA is the folder of the corpora; WORK gets what the recipes of `examples/make_heads.py`
+prepare. The other half of each dev part chose the temperature of the head. A row has
+answers with scores up to `at most`, in per cent their mean score and the share of right
+ones; ECE is the expected calibration error in 15 bins, without a temperature and with it.
+"""
+
+import dataclasses
+from pathlib import Path
+
+from elmo_keras import pipeline
+from elmo_keras.hub.catalogue import BOX
+from elmo_keras.pipelines.calibration import calibration_error, reliability
+from elmo_keras.pipelines.pipeline import PREDICATES
+from elmo_keras.tasks import (
+    Answering,
+    Classification,
+    Settings,
+    Tagging,
+    read_data,
+)
+from examples import make_heads as make
+from tests.benchmarks import runner
+
+
+def main(data: Path, work: Path, /, *names: str) -> None:
+    work.mkdir(parents=True, exist_ok=True)
+    runner.head("head", "at most", "answers", "score", "right", "ECE before → after")
+    for name, recipe in make.recipes(data, work).items():
+        has_scores = isinstance(recipe.task, (Tagging, Classification, Answering))
+        if names and name not in names or not has_scores:
+            continue
+        make.prepare(name, data, work)
+        heads = {BOX / name: (recipe.task, recipe.settings)}
+        if recipe.predicates:
+            heads[BOX / name / PREDICATES] = (
+                Tagging(kind="predicates"),
+                recipe.predicates,
+            )
+        for folder, (task, own) in heads.items():
+            examples = read_data(task, settings(work, name, own)).dev[1::2]
+            score(str(folder.relative_to(BOX)), folder, task, examples)
+
+
+def settings(work, name, own) -> Settings:
+    known = {field.name for field in dataclasses.fields(Settings)}
+    options = {"model": name[:2]} | own
+    return Settings(output=work, **{k: v for k, v in options.items() if k in known})
+
+
+def score(name, folder, task, examples) -> None:
+    pipe, rows = pipeline(folder), {}
+    for temperature in (1.0, pipe.model.temperature):
+        pipe.model.temperature = temperature
+        rows[temperature] = make.scored(pipe, task, examples)
+    errors = [f"{100 * calibration_error(*row):.2f}" for row in rows.values()]
+    for i, b in enumerate(reliability(*[*rows.values()][-1])):
+        cells = f"{b.n_answers:,}", f"{100 * b.score:.1f}", f"{100 * b.right:.1f}"
+        title = f"`{name}`, temperature {pipe.model.temperature:g}" if not i else ""
+        runner.row(title, f"{b.most:g}", *cells, "" if i else " → ".join(errors))
+
+
+if __name__ == "__main__":
+    runner.run(main)
