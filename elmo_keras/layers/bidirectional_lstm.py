@@ -31,39 +31,54 @@ class StackedLSTM(keras.layers.Layer):
             lstm.build((None, None, dim))
             dim = lstm.output_dim
 
-    def call_packed(self, x, sizes, state, *, training=False, seed=None):
-        """Outputs and states of packed tokens; `seed` determines the dropout."""
+    def call_packed(self, x, sizes, state, *, training=False):
+        """Outputs and states of packed tokens."""
         calls = [
             functools.partial(lstm.call_packed, sizes=sizes, training=training)
             for lstm in self.lstms
         ]
-        return self._through_layers(calls, x, state, training, seed)
+        drops = [functools.partial(d, training=training) for d in self.dropouts]
+        return self._through_layers(calls, x, state, drops)
 
-    def call_rows(self, x, continuing, state, *, seed=None):
-        """As `call_packed`, for rows with a token at every step, in training."""
+    def call_rows(self, x, continuing, state, *, masks=None):
+        """As `call_packed`, for rows with a token at every step, and `dropout_masks`."""
         calls = [
             functools.partial(lstm.call_rows, continuing=continuing)
             for lstm in self.lstms
         ]
-        return self._through_layers(calls, x, state, True, seed)
+        drops = [functools.partial(self._drop, mask=mask) for mask in masks or []]
+        drops = drops or [tf.identity for _ in self.dropouts]
+        return self._through_layers(calls, x, state, drops)
 
-    def _through_layers(self, calls, x, states, training, seed):
+    def _through_layers(self, calls, x, states, drops):
         outputs, last = [], []
         for i, (call, state) in enumerate(zip(calls, states)):
-            x = self._drop(x, i, training, seed)
+            x = drops[i](x)
             y, state = call(x, state=state)
             x = x + y if self.use_skip_connections and i > 0 else y
             outputs.append(x)
             last.append(state)
-        outputs[-1] = self._drop(x, len(self.lstms), training, seed)
+        outputs[-1] = drops[-1](x)
         return outputs, last
 
-    def _drop(self, x, index: int, training, seed):
-        if seed is None or not training:
-            return self.dropouts[index](x, training=training)
+    def dropout_masks(self, n_tokens, seed):
+        """What is kept of the inputs of the layers and of the last output, or None.
+
+        XLA draws other numbers: these are to be drawn outside of what it compiles.
+        """
+        if not self.dropout:
+            return None
+        dims = self.lstms[0].kernel.shape[0], *(lstm.output_dim for lstm in self.lstms)
         # With `fold_in` a GPU would compute the seed, and the host would wait.
-        seed = seed * [1, len(self.dropouts)] + [0, index]
-        return tf.nn.experimental.stateless_dropout(x, self.dropout, seed)
+        seeds = [seed * [1, len(dims)] + [0, i] for i in range(len(dims))]
+        return [
+            tf.random.stateless_uniform((n_tokens, dim), s, dtype=self.compute_dtype)
+            >= self.dropout
+            for dim, s in zip(dims, seeds)
+        ]
+
+    def _drop(self, x, mask):
+        return tf.where(mask, x * (1 / (1 - self.dropout)), tf.zeros_like(x))
 
     def zero_state(self, batch_size):
         """A pair `(output, cell)` of zeros for each layer."""
@@ -188,6 +203,25 @@ class BidirectionalLSTM(keras.layers.Layer):
         )
         outputs = [tf.concat(pair, axis=-1) for pair in zip(ahead, back)]
         return outputs, (ahead_state, back_state)
+
+    def call_padded(self, x, lengths):
+        """As `call_sentences`, for sentences (rows, time, dim) of known size.
+
+        What the outputs hold after a sentence's end has no meaning. XLA can compile it.
+        """
+        n_rows, time, dim = x.shape
+        continuing, by_layer = tf.ones((time, n_rows, 1)), []
+        for direction in (self.forward, self.backward):
+
+            def turn(rows, reverse=direction.reverse):
+                return tf.reverse_sequence(rows, lengths, 1) if reverse else rows
+
+            steps = tf.reshape(tf.transpose(turn(x), [1, 0, 2]), [-1, dim])
+            state = direction.zero_state(n_rows)
+            outputs, _ = direction.call_rows(steps, continuing, state)
+            outputs = [tf.reshape(h, [time, n_rows, h.shape[1]]) for h in outputs]
+            by_layer.append([turn(tf.transpose(h, [1, 0, 2])) for h in outputs])
+        return [tf.concat(pair, axis=-1) for pair in zip(*by_layer)]
 
     def zero_state(self, batch_size):
         """A pair of states of zeros, forward and backward."""

@@ -10,7 +10,7 @@ from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.loops import HOST, rows_array
-from elmo_keras.layers.ngram_maxima import ngram_maxima
+from elmo_keras.layers.ngram_maxima import maxima_of_pieces, ngram_maxima
 
 N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
@@ -184,6 +184,17 @@ class CharacterCNN(keras.layers.Layer):
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
 
+    def call_pieces(self, pieces):
+        """The vectors (words, projection_dim) of all words of pieces, in training.
+
+        Each is (words, ids), as `cut_pieces` makes them, of shapes that XLA can compile.
+        """
+        words = tf.concat([piece[:, :1] for piece in pieces], axis=0)
+        if not self.n_characters:
+            return self.call(words)
+        characters = [self._characters(piece) for piece in pieces]
+        return self._learned(maxima_of_pieces, characters, words=words)
+
     def _characters(self, words):
         return words[:, 1:] if self.n_words else words
 
@@ -202,9 +213,11 @@ class CharacterCNN(keras.layers.Layer):
 
     def _to_learn(self, words, ends):
         """The vectors of all words, with their activations kept for the gradient."""
+        return self._learned(ngram_maxima, self._characters(words), ends, words=words)
+
+    def _learned(self, maxima, *characters, words):
         kernels = [self._compute(kernel) for kernel in self.kernels]
-        characters = self._characters(words)
-        x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
+        x = maxima(*characters, self._table(), kernels=kernels)
         x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)  # pyright: ignore[reportOperatorIssue]
         return self._project_maxima(x, words)
 

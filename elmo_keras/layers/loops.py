@@ -5,6 +5,14 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+# Errors where XLA can't compile for a device, or lacks its compiler or a library.
+NOT_COMPILED = (
+    tf.errors.InvalidArgumentError,
+    tf.errors.UnimplementedError,
+    tf.errors.InternalError,
+    tf.errors.NotFoundError,
+    tf.errors.UnknownError,
+)
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 
 

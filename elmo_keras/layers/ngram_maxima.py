@@ -1,7 +1,8 @@
 """The highest score of each n-gram filter over the windows of a word, for training.
 
 Its gradient is written out: it needs of each score only whether it is the highest. The
-words are taken in pieces, so that a long word costs more in its own piece only.
+words are taken in pieces, so that a long word costs more in its own piece only. Pieces
+are cut in the graph, or before it, so that XLA can compile their shapes.
 """
 
 from typing import NamedTuple
@@ -41,6 +42,36 @@ def ngram_maxima(words, ends, table, *, kernels):
             return _backward(words, ends, filters, kept=kept, upstream=upstream)
 
         return maxima, gradient
+
+    return run(_with_outside(table), _joined(kernels, width))
+
+
+def maxima_of_pieces(pieces, table, *, kernels):
+    """As `ngram_maxima`, of the words of all `pieces`, one after another.
+
+    A piece is int32 (words, places + width − 1), with `table`'s size as the id of places
+    after the last character; no window after its last place differs from that one.
+    """
+    width = max(kernel.shape[0] for kernel in kernels)
+    # With int64 the gradient's indices stay on a GPU.
+    pieces = [tf.cast(tf.transpose(piece), tf.int64) for piece in pieces]
+
+    @tf.custom_gradient
+    def run(table, kernel):
+        filters = _Filters(table, kernel, width)
+        found = [_piece_forward(ids, filters) for ids in pieces]
+
+        def gradient(upstream):
+            sizes = [tf.shape(ids)[1] for ids in pieces]
+            d_maxima = tf.split(upstream, sizes, num=len(pieces))
+            gradients = [
+                _piece_backward(ids, filters, windows, equal, d)
+                for ids, (_, windows, equal), d in zip(pieces, found, d_maxima)
+            ]
+            d_table, d_kernel = map(tf.add_n, zip(*gradients))
+            return _gradients(d_table, d_kernel, upstream.dtype)
+
+        return tf.concat([highest for highest, *_ in found], axis=0), gradient
 
     return run(_with_outside(table), _joined(kernels, width))
 
@@ -85,15 +116,8 @@ def _forward(words, ends, filters):
     depth, n_filters = filters.kernel.shape
 
     def one_piece(i, arrays):
-        x = tf.gather(filters.table, piece(i))
-        places = tf.shape(x)[0] - filters.width + 1
-        windows = [x[k : k + places] for k in range(filters.width)]
-        windows = tf.reshape(tf.concat(windows, axis=2), [-1, depth])
-        scores = tf.matmul(windows, filters.kernel)
-        scores = tf.reshape(scores, [places, -1, n_filters])
-        highest = tf.reduce_max(scores, axis=0)
-        equal = tf.reshape(scores == highest, [-1, n_filters])
-        return i + 1, write_all(arrays, (i, i, i), (highest, windows, equal))
+        values = _piece_forward(piece(i), filters)
+        return i + 1, write_all(arrays, (i, i, i), values)
 
     dtype = filters.table.dtype
     arrays = (
@@ -109,13 +133,24 @@ def _forward(words, ends, filters):
     return tf.ensure_shape(maxima, (words.shape[0], n_filters)), kept
 
 
+def _piece_forward(ids, filters):
+    """The maxima of a piece's ids, its windows, and which scores are the highest."""
+    depth, n_filters = filters.kernel.shape
+    x = tf.gather(filters.table, ids)
+    places = tf.shape(x)[0] - filters.width + 1
+    windows = [x[k : k + places] for k in range(filters.width)]
+    windows = tf.reshape(tf.concat(windows, axis=2), [-1, depth])
+    scores = tf.matmul(windows, filters.kernel)
+    scores = tf.reshape(scores, [places, -1, n_filters])
+    highest = tf.reduce_max(scores, axis=0)
+    return highest, windows, tf.reshape(scores == highest, [-1, n_filters])
+
+
 def _backward(words, ends, filters, *, kept, upstream):
     """Gradients with respect to the table and the kernel."""
     n_pieces, piece = _pieces(words, ends, filters.width)
     windows, highest = kept
     n_ids, dim = filters.table.shape[0], filters.table.shape[1] - 1
-    transposed = tf.reshape(filters.kernel, [filters.width, dim + 1, -1])[:, :dim]
-    transposed = tf.transpose(tf.reshape(transposed, [filters.width * dim, -1]))
 
     def one_piece(i, start, sums):
         first = i * WORDS_AT_ONCE
@@ -123,23 +158,41 @@ def _backward(words, ends, filters, *, kept, upstream):
         ids = piece(i)
         places, n_words = tf.shape(ids)[0] - filters.width + 1, tf.shape(ids)[1]
         end = start + places * n_words
-        shape = places, n_words, highest.shape[1]
-        d_scores = _of_highest(tf.reshape(highest[start:end], shape), d_maxima)
-        d_x = _folded(tf.matmul(d_scores, transposed), tf.shape(ids), filters.width)
-        gradients = (
-            tf.math.unsorted_segment_sum(d_x, ids, n_ids),
-            tf.matmul(windows[start:end], d_scores, transpose_a=True),
+        gradients = _piece_backward(
+            ids, filters, windows[start:end], highest[start:end], d_maxima
         )
-        sums = [a + tf.cast(b, a.dtype) for a, b in zip(sums, gradients)]
-        return i + 1, end, tuple(sums)
+        return i + 1, end, tuple(a + b for a, b in zip(sums, gradients))
 
-    dtype = tf.float64 if upstream.dtype == tf.float64 else tf.float32
+    dtype = _sum_dtype(upstream)
     zeros = tf.zeros((n_ids, dim), dtype), tf.zeros(filters.kernel.shape, dtype)
     _, _, (d_table, d_kernel) = tf.while_loop(
         lambda i, *_: i < n_pieces, one_piece, (0, 0, zeros), parallel_iterations=1
     )
-    d_table = tf.pad(d_table, [[0, 0], [0, 1]])
-    return [tf.cast(gradient, upstream.dtype) for gradient in (d_table, d_kernel)]
+    return _gradients(d_table, d_kernel, upstream.dtype)
+
+
+def _piece_backward(ids, filters, windows, highest, upstream):
+    """A piece's gradients of the table's characters and of the kernel, to be summed."""
+    n_ids, dim = filters.table.shape[0], filters.table.shape[1] - 1
+    transposed = tf.reshape(filters.kernel, [filters.width, dim + 1, -1])[:, :dim]
+    transposed = tf.transpose(tf.reshape(transposed, [filters.width * dim, -1]))
+    shape = tf.shape(ids)[0] - filters.width + 1, tf.shape(ids)[1], highest.shape[1]
+    d_scores = _of_highest(tf.reshape(highest, shape), upstream)
+    d_x = _folded(tf.matmul(d_scores, transposed), tf.shape(ids), filters.width)
+    gradients = (
+        tf.math.unsorted_segment_sum(d_x, ids, n_ids),
+        tf.matmul(windows, d_scores, transpose_a=True),
+    )
+    return [tf.cast(gradient, _sum_dtype(upstream)) for gradient in gradients]
+
+
+def _sum_dtype(upstream):
+    return tf.float64 if upstream.dtype == tf.float64 else tf.float32
+
+
+def _gradients(d_table, d_kernel, dtype):
+    """The gradients of `_with_outside`'s table and of the kernel."""
+    return tf.cast(tf.pad(d_table, [[0, 0], [0, 1]]), dtype), tf.cast(d_kernel, dtype)
 
 
 def _of_highest(highest, upstream):

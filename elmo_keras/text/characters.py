@@ -1,6 +1,7 @@
 """From tokens to character ids: one function for training, prediction and serving."""
 
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,23 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
         ids = _dictionary_ids(_normalize(flat, config), config)  # pyright: ignore[reportArgumentType]
     shape = tf.concat([tf.shape(words), [config.ids_per_token]], axis=0)
     return tf.reshape(ids + 1, shape)
+
+
+def cut_pieces(
+    ids: tf.Tensor, places: Sequence[int], config: ElmoConfig
+) -> tuple[tf.Tensor, ...]:
+    """Ids of words in `len(places)` pieces of equal size, see `CharacterCNN.call_pieces`.
+
+    `places` are the numbers of windows that are computed for a word of each piece: one
+    more than its characters are enough.
+    """
+    width = max((width for width, _ in config.filters), default=1)
+    n_characters = config.dictionary.n_characters if config.dictionary else PADDING + 1
+    # The id of places after the last character.
+    ids = tf.pad(ids, [[0, 0], [0, width - 1]], constant_values=n_characters + 1)
+    more = width - 1 + bool(config.word_embedding_dim)
+    pieces = tf.split(ids, len(places))
+    return tuple(piece[:, : n + more] for piece, n in zip(pieces, places))
 
 
 def _byte_ids(tokens, config):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import keras
+import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.perplexity import check_softmax
@@ -20,7 +21,9 @@ class TrainableLanguageModel(keras.Model):
     """A biLM that `fit` trains, as the command `train` does.
 
     `compile` takes an optimizer and no loss: it is the mean of both directions in nats
-    a token, `sampled_loss` in the logs if the streams have negatives, else `loss`.
+    a token, `sampled_loss` in the logs if the streams have negatives, else `loss`. With
+    `jit_compile=True`, the default where there is a GPU, XLA compiles losses and
+    gradients for a few sizes of batches; where it can't, the plain step runs.
 
     Args:
         bilm: a biLM with a softmax.
@@ -39,7 +42,6 @@ class TrainableLanguageModel(keras.Model):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.supports_jit = False  # a batch may have any number of distinct words
         self.bilm = bilm
         self.all_clip_norm_val = all_clip_norm_val
         self.parts = parts
@@ -48,6 +50,13 @@ class TrainableLanguageModel(keras.Model):
         if not bilm.built:
             bilm.build()
         self.built = True
+
+    def compile(
+        self, optimizer="rmsprop", *, jit_compile: bool | str = "auto", **kwargs
+    ):
+        if jit_compile == "auto":  # on CPUs the plain step is as fast
+            jit_compile = bool(tf.config.list_physical_devices("GPU"))
+        super().compile(optimizer, jit_compile=jit_compile, **kwargs)
 
     def call(self, inputs):
         return self.bilm(inputs)
@@ -92,7 +101,8 @@ class TrainableLanguageModel(keras.Model):
         with self.distribute_strategy.scope():
             self.optimizer.build(self.bilm.trainable_weights)
         run = self.run
-        if run is None or run.streams is not x or run.optimizer is not self.optimizer:
+        traced = x, self.optimizer, bool(self.jit_compile)
+        if run is None or (run.streams, run.optimizer, run.fixed_shapes) != traced:
             run = self.run = TrainingRun(self, x)  # whose steps are traced
         callback_list = keras.callbacks.CallbackList(
             callbacks, add_history=True, model=self, epochs=epochs, verbose=verbose

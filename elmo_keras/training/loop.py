@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
+from elmo_keras.layers.loops import NOT_COMPILED
 from elmo_keras.progress import Progress as ProgressBar
 from elmo_keras.training.distribution import scatter_rows
 from elmo_keras.training.progress import Progress
@@ -32,8 +33,11 @@ class TrainingRun:
     def __init__(self, model: "TrainableLanguageModel", streams: Streams):
         self.model, self.streams = model, streams
         self.optimizer, self.strategy = model.optimizer, model.distribute_strategy
-        # Compiled steps, of the whole model (False) and of the softmax alone (True).
+        # Traced steps, of the whole model (False) and of the softmax alone (True).
         self.steps: dict[bool, Callable] = {}
+        # False once XLA has failed; the batches keep their fixed shapes.
+        self.jit_compile = self.fixed_shapes = bool(model.jit_compile)
+        self._compiled: set[str] = set()  # shapes of batches
 
     @property
     def loss_name(self) -> str:
@@ -87,6 +91,7 @@ class TrainingRun:
                 progress.epoch_step,
                 n_parts=self.model.parts,
                 context=context,
+                fixed_shapes=self.fixed_shapes,
             )
         )
         self._since = time.perf_counter()
@@ -111,11 +116,22 @@ class TrainingRun:
         is_traced = only_softmax in self.steps
         if not is_traced:
             self.bar.say("Tracing the training step")
-            self.steps[only_softmax] = self._compile_step(spec, only_softmax)
-        with contextlib.nullcontext() if is_traced else self.paused("Tracing"):
-            *results, self.state = self.steps[only_softmax](batch, self.state)
+            self.steps[only_softmax] = self._trace_step(spec, only_softmax)
+        is_ready = not self._is_to_compile(batch, only_softmax) and is_traced
+        with contextlib.nullcontext() if is_ready else self.paused("Tracing"):
+            try:
+                *results, state = self.steps[only_softmax](batch, self.state)
+            except NOT_COMPILED as error:
+                if is_ready or not self.jit_compile:
+                    raise
+                reason = (error.message or type(error).__name__).strip().splitlines()[0]
+                self.bar.say(f"XLA can't compile the training step: {reason}")
+                self.jit_compile = False
+                self.steps.clear()
+                return self._step(batch, spec)
+            self.state = state
             results = [self.strategy.experimental_local_results(x)[0] for x in results]
-            if not is_traced:
+            if not is_ready:
                 float(results[0])  # waits for the step
         self.progress.step += 1
         self.progress.epoch_step += 1
@@ -123,7 +139,23 @@ class TrainingRun:
         self.read(at_least=READ_EVERY)
         return {self.loss_name: results[0]}
 
-    def _compile_step(self, batch_spec, only_softmax):
+    def _is_to_compile(self, parts, only_softmax):
+        """Whether XLA compiles the step for a part of this batch, which is then said."""
+        before = len(self._compiled)
+        for part in parts if self.jit_compile else ():
+            tensors = map(self.strategy.experimental_local_results, part["characters"])
+            others = map(
+                self.strategy.experimental_local_results, tf.nest.flatten(part)
+            )
+            for pieces, replica in zip(zip(*tensors), zip(*others)):
+                shapes = str((only_softmax, [x.shape for x in replica]))
+                if shapes not in self._compiled:
+                    words = sum(piece.shape[0] for piece in pieces)
+                    self.bar.say(f"Compiling the training step for {words:,} words")
+                self._compiled.add(shapes)
+        return len(self._compiled) > before
+
+    def _trace_step(self, batch_spec, only_softmax):
         """`train_step` on all replicas as a graph: (batch, state) → their results."""
 
         def step(parts, state):
@@ -134,6 +166,7 @@ class TrainingRun:
                 state,
                 clip_norm=self.model.all_clip_norm_val,
                 only_softmax=only_softmax,
+                jit_compile=self.jit_compile,
             )
 
         # The number of distinct words changes from batch to batch: without a signature

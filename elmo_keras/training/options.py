@@ -3,7 +3,9 @@
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from elmo_keras.config import TokenizerName
 from elmo_keras.text.vocabulary import SPECIAL_WORDS
@@ -100,6 +102,9 @@ class RunSettings:
         replicas: on this machine; all GPUs if not given
         parts: of a batch, computed one after another (gradient accumulation): same
             update, less memory
+        jit_compile: XLA compiles the step for a few sizes of batches; if not given,
+            where there is a GPU. It was not run on one yet: the plain step of small with
+            128 rows takes 36,411 tokens a second on an H200, of original 26,594
     """
 
     preset: Literal["small", "medium", "original", "tiny", "test"] | None = None
@@ -129,6 +134,7 @@ class RunSettings:
     arithmetic: Literal["float32", "mixed_bfloat16"] = "float32"
     replicas: Count | None = None
     parts: Count = 1
+    jit_compile: Annotated[bool | None, Parameter(negative="--no-jit-compile")] = None
 
     def __post_init__(self):
         if (self.options is None) != (self.weights is None):

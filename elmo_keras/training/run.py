@@ -114,7 +114,8 @@ def make_model(
             n_steps=n_steps,
         )
         optimizer.build(bilm.trainable_weights)
-    model.compile(optimizer)
+    jit_compile = "auto" if settings.jit_compile is None else settings.jit_compile
+    model.compile(optimizer, jit_compile=jit_compile)
     if files is not None:
         # Read first, so that a damaged one leaves all weights as they are.
         with_softmax = not inputs.new_softmax

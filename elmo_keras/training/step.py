@@ -21,6 +21,7 @@ def train_step(
     *,
     clip_norm: float,
     only_softmax: bool = False,
+    jit_compile: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor, Any]:
     """Updates the weights with one batch of `streams.Streams`, in a replica context.
 
@@ -29,6 +30,8 @@ def train_step(
 
     Returns the mean loss of the two directions in nats a token and the number of
     tokens predicted in each direction, both over all replicas; and the LSTM state.
+
+    With `jit_compile` XLA compiles loss and gradients, once for each shape of `parts`.
     """
     softmax = bilm.softmax.weights  # pyright: ignore[reportOptionalMemberAccess]
     others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
@@ -36,12 +39,20 @@ def train_step(
     replicas = tf.distribute.get_replica_context()
     _, n_rows, _ = parts[0]["words"].shape.as_list()
     n_rows *= len(parts) * replicas.num_replicas_in_sync
+
+    def compute(part, rows, masks):
+        return _gradients(bilm, part, rows, others, n_rows, masks)
+
+    if jit_compile:  # made anew for each replica, whose weights it reads
+        compute = tf.function(compute, autograph=False, jit_compile=True)
     loss, gradients, states = tf.constant(0.0), [], []
     for part, rows in zip(parts, _split(state, len(parts))):
         if gradients:  # wait for them: only one part is in memory
             with tf.control_dependencies([loss, *gradients]):
                 part, rows = tf.nest.map_structure(tf.identity, (part, rows))
-        part_loss, part_gradients, rows = _gradients(bilm, part, rows, others, n_rows)
+        part_loss, part_gradients, rows = compute(
+            part, rows, _dropout_masks(bilm, part)
+        )
         states.append(rows)
         if gradients:
             loss += part_loss
@@ -73,12 +84,12 @@ def _split(state, n_parts):
     return [tf.nest.pack_sequence_as(state, rows) for rows in zip(*tensors)]
 
 
-def _gradients(bilm, part, state, others, n_rows):
+def _gradients(bilm, part, state, others, n_rows, masks):
     """A part's loss, its gradients for `others` and the softmax, and the state after."""
     table = _softmax_rows(bilm.softmax, part)
     with tf.GradientTape() as tape:
         tape.watch(table)
-        losses, state = stream_losses(bilm, part, state, table=table)
+        losses, state = stream_losses(bilm, part, state, table=table, masks=masks)
         loss = tf.reduce_sum(losses * part["weights"])
         # bilm-tf takes the gradient of the mean loss times `unroll_steps`. A window
         # at the end of an epoch, with fewer tokens, weighs as much less.
@@ -105,11 +116,21 @@ def _update(strategy, optimizer, gradients, weights):
 
 
 def stream_losses(
-    bilm: BidirectionalLanguageModel, batch: Batch, state: Any, *, table=None
+    bilm: BidirectionalLanguageModel,
+    batch: Batch,
+    state: Any,
+    *,
+    table=None,
+    masks=None,
 ) -> tuple[tf.Tensor, Any]:
     """The losses of a part, float32 `(2, batch, time)`, and the state of its rows."""
     table = table or _softmax_rows(bilm.softmax, batch)
-    vectors = bilm.token_representation(batch["characters"], training=True)
+    masks = masks or _dropout_masks(bilm, batch)
+    cnn, characters = bilm.token_representation, batch["characters"]
+    if isinstance(characters, tuple):  # pieces of fixed shapes
+        vectors = cnn.call_pieces(characters)
+    else:
+        vectors = cnn(characters, training=True)
     continuing, losses, last = _continuing(batch), [], []
     words = tf.unstack(batch["words"], num=2)
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
@@ -118,7 +139,7 @@ def stream_losses(
             _by_steps(tf.gather(vectors, words[d])),
             continuing,
             state[d],
-            seed=batch["seed"] * [1, 2] + [0, d],  # each direction has its own
+            masks=masks[d],
         )
         last.append(direction_state)
         targets = batch["targets"][d]
@@ -140,6 +161,14 @@ def stream_losses(
         shape = batch["targets"][d].shape
         losses.append(tf.reshape(token_losses, shape))  # pyright: ignore[reportArgumentType]
     return tf.stack(losses), last
+
+
+def _dropout_masks(bilm, batch):
+    _, n_rows, time = batch["words"].shape
+    return [
+        direction.dropout_masks(n_rows * time, batch["seed"] * [1, 2] + [0, d])
+        for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward))
+    ]
 
 
 def _softmax_rows(softmax, batch):

@@ -5,18 +5,21 @@ training can resume at any step as if it had never stopped.
 """
 
 import functools
+import unicodedata
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.characters import characters_of_words
+from elmo_keras.text.characters import characters_of_words, cut_pieces
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.windows import Plan, window
+from elmo_keras.training.fixed_shapes import FixedShapes
 
 PREFETCHED = 4
+SAMPLED = 16  # steps of an epoch, whose batches give the fixed shapes
 ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
 ALONE = tf.distribute.InputContext()  # one replica
 
@@ -58,6 +61,7 @@ class Streams:
         self.vocabulary, self.vocabulary_size = vocabulary, len(vocabulary)
         self.ids = vocabulary.encode(corpus.words)
         self.plan = functools.lru_cache(maxsize=1)(self._plan)
+        self.fixed_shapes = functools.cache(self._fixed_shapes)
 
     def _plan(self, epoch):
         return Plan.in_random_order(
@@ -92,6 +96,7 @@ class Streams:
         *,
         n_parts: int = 1,
         context: tf.distribute.InputContext = ALONE,
+        fixed_shapes: bool = False,
     ) -> tf.data.Dataset:
         """The batches of an epoch, from a step on, for the replicas of one process.
 
@@ -101,17 +106,19 @@ class Streams:
 
         A dataset with one element for each step and replica: a tuple of one dict for
         each part, with `characters` `(words, characters)`, the distinct words of the
-        part, and the arrays of `_spec`.
+        part, and the arrays of `_spec`. With `fixed_shapes` there are a few sizes of
+        them, for XLA, and `characters` is a tuple of pieces of `cut_pieces`.
         """
         n_replicas = context.num_replicas_in_sync // context.num_input_pipelines
         n_rows = self.n_rows // (context.num_replicas_in_sync * n_parts)
         first = context.input_pipeline_id * n_replicas * n_parts
         indices = range(first, first + n_replicas * n_parts)
         spec = self._spec(n_rows)
+        shapes = self.fixed_shapes(n_rows) if fixed_shapes else None
         strings = tf.constant(self.corpus.tokens_of(self.config))
 
         def arrays(step):
-            parts = self._arrays(epoch, step, indices, n_rows)
+            parts = self._arrays(epoch, step, indices, n_rows, shapes)
             return [part[name] for part in parts for name in spec]
 
         def elements(step):
@@ -123,6 +130,8 @@ class Streams:
                 }
                 words = tf.gather(strings, part.pop("distinct"))
                 characters = characters_of_words(words, self.config)
+                if shapes is not None:
+                    characters = cut_pieces(characters, shapes.places, self.config)
                 parts.append({"characters": characters} | part)
             return tuple(zip(*n_parts * [iter(parts)]))
 
@@ -156,7 +165,25 @@ class Streams:
             }
         return spec
 
-    def _arrays(self, epoch, step, indices, n_rows):
+    def _fixed_shapes(self, n_rows):
+        """The shapes of parts of `n_rows`, the same whichever epoch is read first."""
+        sample = []
+        for step in np.linspace(0, self.n_steps(0) - 1, SAMPLED).astype(int):
+            part: dict[str, np.ndarray] = next(self._arrays(0, step, range(1), n_rows))
+            windows = self._windows[part["distinct"]]
+            sample.append((windows, len(part.get("candidates", ()))))
+        return FixedShapes.of_sample(sample, self.config.max_characters_per_token)
+
+    @functools.cached_property
+    def _windows(self):
+        """Windows of characters of each word of the corpus: its ends, and one of padding."""
+        words = self.corpus.tokens_of(self.config)
+        if form := self.config.unicode_normalization:
+            words = [unicodedata.normalize(form, word) for word in words]  # pyright: ignore[reportArgumentType]
+        lengths = np.array([len(word.encode()) for word in words]) + 3
+        return np.minimum(lengths, self.config.max_characters_per_token)
+
+    def _arrays(self, epoch, step, indices, n_rows, shapes=None):
         """The arrays of each of the parts, those of `_spec` and perhaps more."""
         # Not `step`, since (seed, epoch, 0) gives the same numbers as the plan's seed.
         rng = np.random.default_rng((self.seed, epoch, int(step) + 1))
@@ -170,18 +197,23 @@ class Streams:
             drawn = [draw_negatives(rng, self.n_negatives, size) for _ in range(2)]
             ids = [negatives.ids for negatives in drawn]
             candidates = np.unique(np.concatenate([targets.ravel(), *ids]))
-            targets = np.searchsorted(candidates, targets)
+            targets, filled = np.searchsorted(candidates, targets), candidates
+            if shapes is not None:
+                filled = shapes.fill(candidates, size)
             shared |= {
-                "candidates": candidates.astype(np.int32),
+                "candidates": filled.astype(np.int32),
                 "negatives": np.searchsorted(candidates, ids).astype(np.int32),
                 "log_expected": np.stack(
-                    [negatives.log_expected_counts(candidates) for negatives in drawn]
+                    [negatives.log_expected_counts(filled) for negatives in drawn]
                 ),
             }
         for index in indices:
             rows = slice(index * n_rows, (index + 1) * n_rows)
             inputs = whole.inputs[:, rows]
             distinct, words = np.unique(inputs, return_inverse=True)
+            if shapes is not None:
+                in_slots, slots = shapes.arrange(self._windows[distinct])
+                distinct, words = distinct[in_slots], slots[words]
             yield shared | {
                 "distinct": distinct.astype(np.int64),
                 "words": words.reshape(inputs.shape).astype(np.int32),

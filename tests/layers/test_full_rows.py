@@ -87,11 +87,27 @@ def test_half_precision_is_close_and_keeps_the_cell_state_in_float32(rows):
     np.testing.assert_allclose(tf.cast(outputs, tf.float32), expected, atol=0.03)
 
 
-def test_stacked_layers_have_the_dropout_and_skips_of_packed_ones(rows):
-    lstm = built(BidirectionalLSTM(2, UNITS, DIM, dropout=0.5), DIM).forward
+def test_stacked_layers_have_the_skips_of_packed_ones(rows):
+    lstm = built(BidirectionalLSTM(2, UNITS, DIM), DIM).forward
     tokens = tf.reshape(tf.transpose(rows[0], [1, 0, 2]), [-1, DIM])
-    seed, state = tf.constant([3, 4]), lstm.zero_state(ROWS)
-    sizes = tf.fill([TIME], ROWS)
-    expected = lstm.call_packed(tokens, sizes, state, training=True, seed=seed)
-    actual = lstm.call_rows(tokens, tf.ones((TIME, ROWS, 1)), state, seed=seed)
+    state, sizes = lstm.zero_state(ROWS), tf.fill([TIME], ROWS)
+    expected = lstm.call_packed(tokens, sizes, state, training=True)
+    actual = lstm.call_rows(tokens, tf.ones((TIME, ROWS, 1)), state)
     assert_all_close(*map(tf.nest.flatten, (actual, expected)))
+
+
+def test_dropout_keeps_its_share_of_each_input_and_of_the_output(rows):
+    lstm = built(BidirectionalLSTM(1, UNITS, DIM, dropout=0.5), DIM).forward
+    tokens, state = tf.ones((TIME * ROWS, DIM)), lstm.zero_state(ROWS)
+    of_input, of_output = lstm.dropout_masks(TIME * ROWS, tf.constant([3, 4]))
+    assert of_input.shape == of_output.shape == tokens.shape
+    assert not np.array_equal(of_input, of_output)
+    masks = [of_input, tf.ones_like(of_output)]
+    continuing = tf.ones((TIME, ROWS, 1))
+    dropped = tf.where(of_input, 2 * tokens, 0.0)
+    (expected,), _ = lstm.call_rows(dropped, continuing, state)
+    (whole,), _ = lstm.call_rows(tokens, continuing, state, masks=masks)
+    np.testing.assert_array_equal(whole, 2 * expected)
+    masks[1] = of_output
+    (outputs,), _ = lstm.call_rows(tokens, continuing, state, masks=masks)
+    np.testing.assert_array_equal(outputs, tf.where(of_output, whole, 0.0))

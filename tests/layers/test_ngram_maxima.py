@@ -1,5 +1,7 @@
 """Words in training, against the same words without training."""
 
+import types
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,6 +9,7 @@ import tensorflow as tf
 from elmo_keras import character_ids
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers import CharacterCNN, ngram_maxima
+from elmo_keras.text.characters import cut_pieces
 from tests.support.models import randomize, with_gradients
 
 FILTERS = ((1, 3), (2, 4), (4, 5))
@@ -21,8 +24,11 @@ def ids_of(words):
 
 
 def vectors_and_gradients(cnn, ids, training):
-    weights = [w.value for w in cnn.trainable_weights]
-    return with_gradients(lambda: cnn(ids, training=training), weights)
+    return outputs_and_gradients(cnn, lambda: cnn(ids, training=training))
+
+
+def outputs_and_gradients(cnn, function):
+    return with_gradients(function, [w.value for w in cnn.trainable_weights])
 
 
 @pytest.fixture(params=[1, 4, 256], ids=lambda n: f"pieces of {n}")
@@ -30,8 +36,7 @@ def words_at_once(request, monkeypatch):
     monkeypatch.setattr(ngram_maxima, "WORDS_AT_ONCE", request.param)
 
 
-@pytest.mark.parametrize("kind", ["relu", "tanh", "dictionary"])
-def test_vectors_and_gradients_do_not_depend_on_training(words_at_once, kind):
+def cnn_and_ids(kind):
     ids = ids_of(WORDS)
     if kind == "dictionary":
         of_words = {"n_characters": 262, "n_words": 4, "word_dim": 3}
@@ -40,10 +45,37 @@ def test_vectors_and_gradients_do_not_depend_on_training(words_at_once, kind):
     else:
         cnn = CharacterCNN(FILTERS, 6, embedding_dim=5, activation=kind)
     cnn.build((None, ids.shape[1]))
-    randomize(cnn)
+    return randomize(cnn), ids
+
+
+@pytest.mark.parametrize("kind", ["relu", "tanh", "dictionary"])
+def test_vectors_and_gradients_do_not_depend_on_training(words_at_once, kind):
+    cnn, ids = cnn_and_ids(kind)
     expected = vectors_and_gradients(cnn, ids, training=False)
     actual = vectors_and_gradients(cnn, ids, training=True)
     assert len(actual) == 1 + len(cnn.weights)
+    assert_close(actual, expected)
+
+
+@pytest.mark.parametrize("kind", ["relu", "dictionary"])
+def test_pieces_of_fixed_shapes_have_the_vectors_and_gradients_of_their_words(kind):
+    cnn, ids = cnn_and_ids(kind)
+    order = [7, 2, 3, 4, 8, 0, 1, 5, 6, 9]  # long words, then those of up to 4 ids
+    config = CONFIG
+    if kind == "dictionary":
+        sizes = types.SimpleNamespace(n_characters=cnn.n_characters)
+        config = types.SimpleNamespace(
+            filters=FILTERS, dictionary=sizes, word_embedding_dim=cnn.word_dim
+        )
+    pieces = cut_pieces(tf.gather(ids, order), [CHARACTERS, 5], config)
+    assert pieces[1].shape == (5, 5 + 3 + (kind == "dictionary"))
+    actual = outputs_and_gradients(
+        cnn, lambda: tf.gather(cnn.call_pieces(pieces), np.argsort(order))
+    )
+    assert_close(actual, vectors_and_gradients(cnn, ids, training=False))
+
+
+def assert_close(actual, expected):
     for x, y in zip(actual, expected, strict=True):
         assert np.any(y != 0)
         np.testing.assert_allclose(x, y, atol=1e-5)  # sums in another order
