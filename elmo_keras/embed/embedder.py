@@ -26,6 +26,7 @@ from elmo_keras.text.length_batches import (
     balanced_batches,
     chunks,
     in_turn,
+    map_ahead,
 )
 from elmo_keras.text.sentences import (
     Sentence,
@@ -54,7 +55,8 @@ class Embedder:
 
     Sentences are sorted by length and packed without padding, and the
     context-independent vectors of words are kept from one call to the next. There is
-    no other state: a sentence has the same vectors in any call.
+    no other state: a sentence has the same vectors in any call. Where there is a GPU,
+    batches are padded to a few shapes instead, which XLA compiles at their first use.
 
     Several threads can use one embedder. Its pickle holds the path or name of the
     model, not the weights; another process reads the model at the first use. Embedders
@@ -227,9 +229,9 @@ class Embedder:
 
     def _computed(self, tokens, n_sentences, bar):
         """The index of each sentence and its array, in the order of the work."""
-        n_done = 0
-        for batch in self.batches(tokens):
-            arrays = self.embed_batch(batch)
+        n_done, batches = 0, self.batches(tokens)
+        compute = map_ahead if self.engine.ahead else map
+        for batch, arrays in compute(lambda b: (b, self.embed_batch(b)), batches):
             n_done += len(arrays)
             bar.add(int(batch.lengths.sum()), n_sentences and n_done / n_sentences)
             yield from zip(batch.sentences, arrays)
@@ -365,9 +367,9 @@ class Embedder:
         if not self.is_lite:
             with quiet_import():
                 from elmo_keras.elmo import Elmo
-                from elmo_keras.embed.engines.tensorflow import TensorFlowEngine
+                from elmo_keras.embed.engines.compiled import engine_of_devices
 
-            engine, bilm = TensorFlowEngine, self.model
+            engine, bilm = engine_of_devices(), self.model
             if isinstance(bilm, str):
                 dtype = self.arithmetic or "float32"
                 bilm = Elmo.from_pretrained(bilm, weights=self.weights, dtype=dtype)

@@ -18,6 +18,7 @@ class Engine:
     arithmetic: str
     mix: dict[str, Any]  # its layers' weights, `gamma` and `layer_norm`, as JSON values
     word_dtype = np.dtype(np.float32)
+    ahead = False  # whether the next batch is made while a batch is computed
 
     def __init__(
         self,

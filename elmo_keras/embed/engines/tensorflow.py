@@ -43,8 +43,8 @@ class TensorFlowEngine(Engine):
         self.arithmetic = elmo.bilm.dtype_policy.name
         self.word_dtype = tf.as_dtype(elmo.bilm.compute_dtype).as_numpy_dtype
         x = tf.TensorSpec((None, elmo.config.projection_dim), elmo.bilm.compute_dtype)
-        self._words = _trace(self._word_vectors, tf.TensorSpec((None,), tf.string))
-        self._layers = _trace(self._choose, x, tf.TensorSpec((None,), tf.int32))
+        self._words = trace(self._word_vectors, tf.TensorSpec((None,), tf.string))
+        self._layers = trace(self._choose, x, tf.TensorSpec((None,), tf.int32))
 
     @property
     def model(self) -> str:
@@ -73,6 +73,9 @@ class TensorFlowEngine(Engine):
         layers = self.elmo.bilm.layers_of_sentences(
             x, lengths, keep_boundaries=bool(self.n_boundaries)
         )
+        return self._select(layers)
+
+    def _select(self, layers):
         if self.layers == "mix":
             layers = [self._mix(layers)]
         layers = [tf.cast(h, tf.float32) for h in layers]
@@ -83,9 +86,10 @@ class TensorFlowEngine(Engine):
         return [tf.cast(h, tf.float32 if self.pooling else self.dtype) for h in layers]
 
 
-def _trace(function, *signature):
+def trace(function, *signature, **options):
     # A concrete function: TensorFlow warns if a `tf.function` is made repeatedly.
-    return tf.function(function, autograph=False).get_concrete_function(*signature)
+    function = tf.function(function, autograph=False, **options)
+    return function.get_concrete_function(*signature)
 
 
 def _make_mix(elmo, weights, gamma):
