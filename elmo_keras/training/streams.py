@@ -6,6 +6,7 @@ training can resume at any step as if it had never stopped.
 
 import functools
 import unicodedata
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,7 +170,7 @@ class Streams:
         """The shapes of parts of `n_rows`, the same whichever epoch is read first."""
         sample = []
         for step in np.linspace(0, self.n_steps(0) - 1, SAMPLED).astype(int):
-            part: dict[str, np.ndarray] = next(self._arrays(0, step, range(1), n_rows))
+            part = next(self._arrays(0, step, range(1), n_rows))
             windows = self._windows[part["distinct"]]
             sample.append((windows, len(part.get("candidates", ()))))
         return FixedShapes.of_sample(sample, self.config.max_characters_per_token)
@@ -183,7 +184,9 @@ class Streams:
         lengths = np.array([len(word.encode()) for word in words]) + 3
         return np.minimum(lengths, self.config.max_characters_per_token)
 
-    def _arrays(self, epoch, step, indices, n_rows, shapes=None):
+    def _arrays(
+        self, epoch, step, indices, n_rows, shapes=None
+    ) -> Iterator[dict[str, Any]]:
         """The arrays of each of the parts, those of `_spec` and perhaps more."""
         # Not `step`, since (seed, epoch, 0) gives the same numbers as the plan's seed.
         rng = np.random.default_rng((self.seed, epoch, int(step) + 1))
