@@ -179,6 +179,19 @@ def test_fit_save_load_predict_from_strings(config, tmp_path):
     np.testing.assert_array_equal(loaded.predict(TOKENS, verbose=0), expected)
 
 
+def test_int8_of_keras_leaves_the_layer_alone_in_models_that_load_again(
+    config, tmp_path
+):
+    elmo = Elmo(config)
+    words, expected = keras.Input(**STRINGS), elmo(TOKENS)
+    model = keras.Model(words, keras.layers.Dense(2)(elmo(words)))
+    with pytest.warns(UserWarning, match="does not have a `quantize` method"):
+        model.quantize("int8")
+    np.testing.assert_array_equal(elmo(TOKENS), expected)
+    loaded = saved_and_loaded(model, tmp_path / "tagger.keras")
+    np.testing.assert_array_equal(loaded(TOKENS), model(TOKENS))
+
+
 @keras.saving.register_keras_serializable("tests")
 class Subclassed(keras.Model):
     """A model by subclassing, as people write one around an `Elmo` layer."""

@@ -11,6 +11,7 @@ from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.loops import HOST, rows_array
 from elmo_keras.layers.ngram_maxima import maxima_of_pieces, ngram_maxima
+from elmo_keras.layers.unquantized import Dense
 
 N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
@@ -120,7 +121,7 @@ class CharacterCNN(keras.layers.Layer):
         if has_projection:
             stddev = max(self.n_filters, 1) ** -0.5
             normal = keras.initializers.RandomNormal(stddev=stddev)
-            self.projection = keras.layers.Dense(
+            self.projection = Dense(
                 projection_dim,
                 kernel_initializer=initial(normal),  # pyright: ignore[reportArgumentType]
                 name="projection",

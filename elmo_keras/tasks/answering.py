@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.answer_text import LONGEST_ANSWER, NO_ANSWER, offset_tokens
 from elmo_keras.tasks.encoder import NEVER, FastBidirectional, masked_softmax
 from elmo_keras.tasks.task_model import TaskModel
@@ -152,17 +153,17 @@ class QuestionAnswering(TaskModel):
         self.endings = list(endings)
         self.longest_answer = longest_answer
         self.attention = AttentionFlow(name="attention")
-        self.attended = keras.layers.Dense(2 * units, "relu", name="attended")
+        self.attended = Dense(2 * units, "relu", name="attended")
         self.reader = FastBidirectional(units, name="reader")
         self.self_attention = SelfAttention(name="self_attention")
-        self.self_attended = keras.layers.Dense(2 * units, "relu", name="self_attended")
+        self.self_attended = Dense(2 * units, "relu", name="self_attended")
         self.start_lstm = FastBidirectional(units, name="start_lstm")
-        self.start_scores = keras.layers.Dense(1, name="start_scores")
+        self.start_scores = Dense(1, name="start_scores")
         self.end_lstm = FastBidirectional(units, name="end_lstm")
-        self.end_scores = keras.layers.Dense(1, name="end_scores")
+        self.end_scores = Dense(1, name="end_scores")
         if unanswerable:
-            self.doubt = keras.layers.Dense(units, "relu", name="doubt")
-            self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
+            self.doubt = Dense(units, "relu", name="doubt")
+            self.no_answer_score = Dense(1, name="no_answer_score")
 
     def part_sizes(self):
         encoded, dim = self.encoder.output_dim, 2 * self.units

@@ -8,6 +8,7 @@ from keras import ops
 
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.layers.pooling import masked_max, masked_mean
+from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.encoder import (
     FastBidirectional,
     masked_softmax,
@@ -29,7 +30,7 @@ class SelfAttentivePooling(keras.layers.Layer):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.score = keras.layers.Dense(1, name="score")
+        self.score = Dense(1, name="score")
 
     def build(self, input_shape):
         self.score.build(input_shape)
@@ -53,7 +54,7 @@ class Maxout(keras.layers.Layer):
         super().__init__(**kwargs)
         self.units = units
         self.pieces = pieces
-        self.dense = keras.layers.Dense(units * pieces, name="dense")
+        self.dense = Dense(units * pieces, name="dense")
 
     def build(self, input_shape):
         self.dense.build(input_shape)

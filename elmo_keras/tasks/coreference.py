@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.batches import Batches
 from elmo_keras.tasks.mentions import AntecedentScores, Spans, SpanVectors
 from elmo_keras.tasks.task_model import TaskModel
@@ -118,8 +119,8 @@ class CoreferenceModel(TaskModel):
         self.max_antecedents = max_antecedents
         self.singletons = singletons
         self.spans = SpanVectors(longest, name="spans")
-        self.mention_hidden = keras.layers.Dense(hidden_units, "relu")
-        self.mention_scores = keras.layers.Dense(1, name="mention_scores")
+        self.mention_hidden = Dense(hidden_units, "relu")
+        self.mention_scores = Dense(1, name="mention_scores")
         self.antecedents = AntecedentScores(
             max_antecedents, hidden_units, dropout=dropout, name="antecedents"
         )

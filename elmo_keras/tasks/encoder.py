@@ -10,6 +10,7 @@ from elmo_keras.layers.flat_sentences import padded, real_tokens
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
 from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.recurrence import over_packed
+from elmo_keras.layers.unquantized import Embedding
 from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
 
 NEVER = -1e9  # far below any score, but finite, as its gradients must be
@@ -154,7 +155,7 @@ class TaskEncoder(keras.layers.Layer):
         self.lstm = FastBidirectional(units, name="lstm")
         self.drop = keras.layers.Dropout(dropout, name="drop")
         if predicate_dim:
-            self.predicate = keras.layers.Embedding(2, predicate_dim, name="predicate")
+            self.predicate = Embedding(2, predicate_dim, name="predicate")
 
     @property
     def input_dim(self) -> int:

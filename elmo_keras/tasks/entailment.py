@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from elmo_keras.layers.pooling import masked_max, masked_mean
+from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.encoder import FastBidirectional, soft_alignment
 from elmo_keras.tasks.task_model import LabelModel
 from elmo_keras.tasks.token_vectors import TokenVectors
@@ -56,9 +57,9 @@ class ESIM(LabelModel):
 
     def make_parts(self):
         units = self.units
-        self.inference = keras.layers.Dense(units, "relu", name="inference")
+        self.inference = Dense(units, "relu", name="inference")
         self.composition = FastBidirectional(units, name="composition")
-        self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
+        self.hidden = Dense(units, "tanh", name="hidden")
 
     def part_sizes(self):
         return {

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
+from elmo_keras.layers.unquantized import Dense, Embedding
 from elmo_keras.tasks.encoder import NEVER, masked_softmax
 
 
@@ -33,8 +34,8 @@ class SpanVectors(keras.layers.Layer):
         super().__init__(**kwargs)
         self.longest = longest
         self.width_dim = width_dim
-        self.head_scores = keras.layers.Dense(1, name="head_scores")
-        self.widths = keras.layers.Embedding(longest, width_dim, name="widths")
+        self.head_scores = Dense(1, name="head_scores")
+        self.widths = Embedding(longest, width_dim, name="widths")
 
     def build(self, h_shape):
         self.head_scores.build(h_shape)
@@ -104,14 +105,14 @@ class AntecedentScores(keras.layers.Layer):
         self.max_antecedents = max_antecedents
         self.units = units
         self.feature_dim = feature_dim
-        self.pair_projection = keras.layers.Dense(units)
+        self.pair_projection = Dense(units)
         self.mention_projection, self.earlier_projection, self.features_projection = (
-            keras.layers.Dense(units, use_bias=False) for _ in range(3)
+            Dense(units, use_bias=False) for _ in range(3)
         )
-        self.distances = keras.layers.Embedding(len(DISTANCES), feature_dim)
-        self.same_speaker = keras.layers.Embedding(2, feature_dim)
+        self.distances = Embedding(len(DISTANCES), feature_dim)
+        self.same_speaker = Embedding(2, feature_dim)
         self.drop = keras.layers.Dropout(dropout)
-        self.scores = keras.layers.Dense(1, name="scores")
+        self.scores = Dense(1, name="scores")
 
     def build(self, vectors_shape):
         dim = vectors_shape[-1]

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_names
+from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.crf import Crf, tag_log_probabilities
 from elmo_keras.tasks.entities import (
     constraints,
@@ -140,7 +141,7 @@ class Tagger(TaskModel):
         self.tags = tuple(tags)
         self.predicate_dim = predicate_dim
         self.other_fields = ("predicate",) if predicate_dim else ()
-        self.scores = keras.layers.Dense(len(self.tags))
+        self.scores = Dense(len(self.tags))
         self.crf = None
         if crf:
             self.crf = LinearChainCRF(len(self.tags), constraints(self.tags))

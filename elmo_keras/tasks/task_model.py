@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
+from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.batches import Batches, open_shapes, predictions
 from elmo_keras.tasks.encoder import TaskEncoder
 from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
@@ -210,7 +211,7 @@ class LabelModel(TaskModel):
         self.multi_label = multi_label
         self.threshold = threshold
         self.make_parts()
-        self.decision = keras.layers.Dense(len(labels), name="decision")
+        self.decision = Dense(len(labels), name="decision")
 
     def probabilities(self, logits: tf.Tensor) -> Any:
         """Of each label, `(batch, labels)`."""

@@ -11,6 +11,7 @@ from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.unquantized import Embedding
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.tokens import token_mask
@@ -109,7 +110,7 @@ class TokenVectors(keras.layers.Layer):
         if self.words:
             self.word_ids = keras.layers.StringLookup(vocabulary=list(self.words))
             self.initializer = keras.initializers.RandomUniform()
-            self.word_vectors = keras.layers.Embedding(
+            self.word_vectors = Embedding(
                 len(self.words) + 1,
                 word_dim,
                 self.initializer,  # pyright: ignore[reportArgumentType]

@@ -307,6 +307,9 @@ def test_a_saved_model_gives_the_same_answers_for_strings(made, tmp_path):
     case, model, outputs = made
     loaded = check_loaded(model, case.inputs, tmp_path, expected=outputs)
     assert loaded.get_config() == model.get_config()
+    with pytest.warns(UserWarning, match="does not have a `quantize` method"):
+        loaded.quantize("int8")  # by Keras: nothing that its configuration would lack
+    assert len(loaded.weights) == len(model.weights)
     assert case.answers(loaded) == case.expected(model, outputs)
 
 
