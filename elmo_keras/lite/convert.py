@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
+from elmo_keras.formats.published import finite
 from elmo_keras.formats.quantise import quantisation_error, quantise
 from elmo_keras.layers.blocked_weights import unblock
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -72,7 +73,7 @@ def convert(
         With `"int8"` the mean cosine of each layer's vectors to the exact ones.
 
     Raises:
-        ValueError: the lowest mean cosine is below `min_cosine`.
+        ValueError: the lowest mean cosine is below `min_cosine`, or a weight isn't finite.
     """
     if arithmetic not in ARITHMETICS:
         raise ValueError(
@@ -84,6 +85,8 @@ def convert(
         "characters": _characters(elmo.config, characters),
     }
     mix, cosines = mix or elmo.mixes[0], []
+    for weight in (*elmo.bilm.weights, *mix.weights):
+        finite(weight.path, _numpy(weight))  # int8 would make NaN an ordinary number
     file = _lite_file(elmo, mix, sizes, math.inf if arithmetic == "int8" else 0)
     lite = LiteElmo(file)  # refuses what it can't run
     if arithmetic == "int8":

@@ -108,6 +108,11 @@ def _check(config, file):
         or file.metadata["characters"][-1] != characters
     ):
         raise ValueError("Its parts don't fit each other.")
+    mix = file.metadata["mix"]
+    arrays = file.arrays | {"mix": mix["mix"], "gamma": mix["gamma"]}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():  # int8 would make it an ordinary number
+            raise ValueError(f"`{name}` should hold finite numbers.")
 
 
 class _Direction:

@@ -75,7 +75,7 @@ class CompiledModel:
         """A function that runs a signature on these `aligned` arrays, by name, in place."""
         index, *sides = self._signatures.get(signature, (_SIZE(), {}, {}))
         tensors = [tensor for side in sides for tensor in side.items()]
-        sizes = {name: array.size for name, array in arrays.items()}
+        sizes = {name: _n_floats(array) for name, array in arrays.items()}
         if {name: _size(tensor_type) for name, tensor_type in tensors} != sizes:
             raise ValueError(f"The graph {signature} of the file has other inputs.")
         arguments = [self._handle, index]
@@ -159,6 +159,12 @@ def _tensors(signature, side):
         tensors[name] = ctypes.create_string_buffer(256)
         _call("GetRankedTensorType", tensor, tensors[name])
     return tensors
+
+
+def _n_floats(array):
+    """The number of values that LiteRT may read in place; it takes any bytes as floats."""
+    in_place = array.flags.c_contiguous and not array.ctypes.data % ALIGNMENT
+    return array.size if array.dtype == np.float32 and in_place else None
 
 
 def _size(tensor_type):

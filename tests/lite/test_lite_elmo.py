@@ -18,6 +18,7 @@ pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 from elmo_keras.lite import runtime
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.engine import LiteElmo
+from elmo_keras.lite.graph import Graph, Model
 
 TEST = ElmoConfig.preset("test")
 DICTIONARY = dictionary_config()
@@ -97,6 +98,34 @@ def sentences_of(config, lengths):
             end,
         )
     ]
+
+
+@pytest.mark.parametrize("arithmetic", ["int8", "float32"])
+def test_weights_that_are_not_finite_are_not_converted(tmp_path, arithmetic):
+    elmo = Elmo(TEST)
+    elmo.build()
+    for weight in (elmo.bilm.lstm.backward.lstms[0].kernel, elmo.mixes[0].gamma):
+        before = weight.numpy()
+        weight.assign(np.full_like(before, np.inf))
+        with pytest.raises(ValueError, match=f"{weight.path}` should hold finite"):
+            convert(elmo, tmp_path / "m.tflite", arithmetic)
+        weight.assign(before)
+
+
+def test_arrays_of_other_types_or_sizes_are_not_read_as_floats():
+    model = Model()
+    graph = Graph(model)
+    graph.output("y", graph.tanh(graph.input("x", 2, 3)))
+    model.add("s", graph)
+    compiled = runtime.CompiledModel(np.frombuffer(model.to_bytes(), np.uint8))
+    x, y = runtime.aligned(2, 3), runtime.aligned(2, 3)
+    x[:] = np.arange(6).reshape(2, 3)
+    compiled.bind("s", {"x": x, "y": y})()
+    np.testing.assert_allclose(y, np.tanh(x), atol=1e-3)
+    wrong = x.astype("float64"), x.view("int32"), x[:1], x.T, runtime.aligned(7)[1:]
+    for array in wrong:
+        with pytest.raises(ValueError, match="has other inputs"):
+            compiled.bind("s", {"x": array, "y": y})
 
 
 @pytest.fixture(scope="module", params=CONFIGS)

@@ -142,6 +142,7 @@ def with_config(**values):
         with_config(other=1),
         lambda about: {"config": None},
         lambda about: {"mix": {"mix": [1.0], "gamma": 1.0, "layer_norm": False}},
+        lambda about: {"mix": about["mix"] | {"gamma": float("nan")}},
     ],
 )
 def test_a_file_whose_parts_do_not_fit_each_other_is_refused(exact, tmp_path, change):
@@ -151,6 +152,14 @@ def test_a_file_whose_parts_do_not_fit_each_other_is_refused(exact, tmp_path, ch
     write_lite(tmp_path / "m.tflite", LiteFile(about, file.graphs, file.arrays))
     with pytest.raises(ValueError, match="is not a whole|has other inputs"):
         Embedder(tmp_path / "m.tflite")(SENTENCES)
+
+
+def test_nan_in_the_characters_of_a_file_is_refused(exact, tmp_path):
+    file = read_lite(exact)
+    file.arrays["characters"][7, 1] = np.nan
+    write_lite(tmp_path / "m.tflite", file)
+    with pytest.raises(ValueError, match="`characters` should hold finite numbers"):
+        Embedder(tmp_path / "m.tflite")
 
 
 def test_other_outputs_and_options_of_other_formats_are_refused(
