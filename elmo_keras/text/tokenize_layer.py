@@ -7,7 +7,15 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
-from elmo_keras.text.tokens import pad_ragged, string_tensor, tokenize
+from elmo_keras.text.tokens import (
+    kind_and_rank,
+    pad_ragged,
+    received,
+    string_tensor,
+    tokenize,
+)
+
+SHAPES = (), (1,), (None,)  # of texts, after the axis of the batch
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -35,10 +43,11 @@ class Tokenize(keras.layers.Layer):
 
     def call(self, texts):
         texts = string_tensor(texts)
-        if texts.shape.rank not in (1, 2) or texts.shape[1:] not in ((), (1,), (None,)):
+        kind, rank = kind_and_rank(texts)
+        if kind != "string" or not 1 <= (rank or 0) <= 2 or texts.shape[1:] not in SHAPES:
             raise ValueError(
                 "Texts should be strings `(batch,)` or `(batch, 1)`. Received: "
-                f"{texts.shape}"
+                f"{received(texts, '()')}"
             )
         return pad_ragged(tokenize(tf.reshape(texts, [-1]), self.tokenizer))
 

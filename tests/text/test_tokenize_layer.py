@@ -19,7 +19,8 @@ def test_tokens_are_those_of_the_splitters():
     assert keras.saving.deserialize_keras_object(saved).tokenizer == "spaces"
     assert Tokenize()(tf.constant([""])).shape == (1, 1)
     assert Tokenize()(tf.constant([], tf.string)).shape == (0, 1)
-    with pytest.raises(ValueError, match="Texts should be strings"):
-        Tokenize()(tf.constant([["a", "b"]]))
+    for wrong in tf.constant([["a", "b"]]), tf.constant("a"), tf.constant([1]), None:
+        with pytest.raises(ValueError, match="Texts should be strings"):
+            Tokenize()(wrong)
     with pytest.raises(ValueError, match="`tokenizer` should be"):
         Tokenize("letters")
