@@ -13,6 +13,7 @@ from tests.support.paths import DATA, ROOT
 TUTORIALS = ROOT / "docs" / "pages" / "tutorials"
 REVIEWS = "ko_nsmc/ratings_train.txt"
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
+KLUE = "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
 NOTEBOOKS = sorted(TUTORIALS.glob("*.ipynb"))
 EXECUTE = "import sys; from nbclient.cli import main; sys.exit(main())"
 
@@ -57,14 +58,16 @@ def test_the_meanings_of_a_word_separate_from_layer_to_layer(printed):
 
 
 @pytest.mark.slow
-def test_a_tagger_with_elmo_finds_more_from_few_sentences(printed, data):
-    data(WIKIGOLD)
-    text = printed("entity-tagger.ipynb")
-    baseline, elmo = (
-        [float(f1) for f1 in re.search(rf"{name} +([\d. ]+)\n", text)[1].split()]
-        for name in ("without ELMo", "with ELMo")
-    )
-    assert len(elmo) == 5 and elmo[-1] > baseline[-1] + 5
+def test_a_head_of_your_own_finds_more_from_more_sentences_and_is_served(printed, data):
+    data(WIKIGOLD), data(KLUE)
+    text = printed("own-head.ipynb")
+    for language in "en", "ko":
+        few, more = re.findall(rf"^{language}, .* F1 ([\d. ]+) after", text, re.M)
+        assert 25 < float(few) < float(more) - 5
+        assert re.search(rf"^{language}: \d+ mistakes$", text, re.M)
+    assert "**Data.** 40 examples of `en-40.conll` (train)" in text
+    assert re.search(r"^LC 밴쿠버 0\.\d", text, re.M)
+    assert re.search(r"^B-PER +Marie\nI-PER +Curie\n", text, re.M)
 
 
 @pytest.mark.slow
