@@ -52,18 +52,6 @@ WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
 NGRAM_ROWS = 2**20  # of `ko-sentiment`
 TAGGER: dict[str, Any] = {"word_dim": 50}
-# The groups of emotions of GoEmotions' authors; surprise and others are in none.
-SENTIMENTS = {
-    emotion: sentiment
-    for sentiment, emotions in {
-        "positive": "admiration amusement approval caring desire excitement gratitude joy "
-        "love optimism pride relief",
-        "negative": "anger annoyance disappointment disapproval disgust embarrassment fear "
-        "grief nervousness remorse sadness",
-        "neutral": "neutral",
-    }.items()
-    for emotion in emotions.split()
-}
 
 
 class Recipe(NamedTuple):
@@ -165,15 +153,6 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             dev="KLUE, a fifth, words with particles",
             ends=work / "ko-ner.ends.conll",
         ),
-        "en-sentiment": Recipe(
-            Classification(),
-            files(work / "en-sentiment", ".train.jsonl", ".dev.jsonl")
-            | {"limit": 20_000, "word_dim": 25, "min_count": 6, "epochs": 4},
-            "GoEmotions (Apache-2.0, comments of Reddit), those whose emotions are of one "
-            "of its authors' groups: 20,000 of positive, negative or neutral ones",
-            dev="GoEmotions",
-            licence="Apache-2.0 for the head; the language model has its own",
-        ),
         "ko-sentiment": Recipe(
             Classification(),
             files(work / "ko-sentiment", ".train.jsonl", ".valid.jsonl")
@@ -206,22 +185,10 @@ def prepare(name: str, data: Path, work: Path) -> None:
             source = data / f"ko_nsmc/ratings_{part}.txt"
             target = work / f"ko-sentiment.{part}.jsonl"
             run("convert.py", "nsmc", source, target)
-            rename_labels(target, {"0": "negative", "1": "positive"})
-    elif name == "en-sentiment":
-        for part in ("train", "dev"):
-            target = work / f"en-sentiment.{part}.jsonl"
-            run("convert.py", "goemotions", data / f"en_goemotions/{part}.tsv", target)
-            rename_labels(target, SENTIMENTS)
-
-
-def rename_labels(file: Path, names: dict[str, str]) -> None:
-    """Gives each text of JSON lines one label; those that have none or several go."""
-    texts = []
-    for _, row in read_rows(file):
-        labels = {names.get(x) for x in row.get("labels", [row.get("label")])}
-        if len(labels) == 1 and None not in labels:
-            texts.append(json.dumps({"text": row["text"], "label": labels.pop()}))
-    file.write_text("\n".join(texts) + "\n", encoding="utf-8")
+            rows = [row for _, row in read_rows(target)]
+            names = {"0": "negative", "1": "positive"}
+            lines = [json.dumps(row | {"label": names[row["label"]]}) for row in rows]
+            target.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def join_entities(data: Path, work: Path) -> None:

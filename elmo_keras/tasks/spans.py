@@ -106,7 +106,7 @@ def _documents(path: Path) -> Iterator[Document | dict | None]:
         for place, row in _rows(path):
             try:
                 yield _read_row(path, place, row)
-            except (KeyError, TypeError, ValueError) as error:
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
                 reason = f"{error} is missing" if isinstance(error, KeyError) else error
                 raise malformed(path, place, reason) from None
 

@@ -136,6 +136,7 @@ def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
         ({"text": "Ann", "label": [[0, 3.0, "X"]]}, "begin, end and label of a span"),
         ({"text": "Ann"}, "spans are expected in spans, label, labels, entities"),
         ({"label": []}, "'text' is missing"),
+        ({"text": "a", "annotations": [1]}, "'int' object has no attribute"),
         ({"text": 7, "label": []}, "a text is expected, not 7"),
         ({"tokens": ["a"], "tags": [3]}, "as many tags as tokens are expected"),
         ({"tokens": ["a"], "tags": []}, "as many tags as tokens are expected"),
