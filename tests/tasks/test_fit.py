@@ -136,6 +136,20 @@ def test_without_a_frozen_language_model_the_folder_is_its_keras_model(untrained
     assert type_of("out/model.keras") == "words"
 
 
+@pytest.mark.slow
+def test_roles_come_with_the_head_that_finds_predicates(model_directory, capsys):
+    rows = "Ann\t-\tB-A0", "saw\tsee\tB-V", "him\t-\tB-A1"
+    Path("roles").write_text(8 * ("\n".join(rows) + "\n\n"))
+    given = "--kind srl --train roles --dev roles --output out --units 3 --epochs 40"
+    assert tag([*given.split(), "--model", model_directory]) == 0
+    assert {*os.listdir("out/predicates")} == FILES
+    [found] = pipeline("out")("Ann saw him")
+    roles = [(role["text"], role["label"]) for role in found["roles"]]
+    assert found["predicate"]["text"] == "saw"
+    assert roles == [("Ann", "A0"), ("him", "A1")]
+    assert capsys.readouterr().out.count("dev: F1 100.00") == 2
+
+
 @pytest.mark.parametrize(
     ("more", "n_examples", "expected"),
     [
