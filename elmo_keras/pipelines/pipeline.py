@@ -219,7 +219,8 @@ class TagPipeline(Pipeline):
         return self.model.tag(batch)
 
     def annotate(self, text, predictions):
-        return [text.result(i, p) for i, row in enumerate(predictions) for p in row]
+        result = text.entity if self.type == "entities" else text.result
+        return [result(i, p) for i, row in enumerate(predictions) for p in row]
 
 
 class RolePipeline(Pipeline):

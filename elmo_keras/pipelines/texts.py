@@ -1,5 +1,6 @@
 """Texts in sentences and tokens, with their places in the text as it came."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -8,6 +9,8 @@ from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.text.sentence_splitter import sentence_words
 from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
 from elmo_keras.text.tokenizers import Span
+
+_ACRONYM = re.compile(r"(?<!\w)(?:[A-Za-z]\.)+[A-Za-z]$")  # without its last dot
 
 
 class Labelled(NamedTuple):
@@ -53,6 +56,14 @@ class Text(NamedTuple):
             rest = token[len(token) - part.left_out :]
             end = next(i for i in range(end, begin, -1) if self._is(i, end, rest))
         return self.at(begin, end, label=part.label, score=part.score)
+
+    def entity(self, sentence: int, part: Labelled) -> dict[str, Any]:
+        """As `result`; an acronym keeps the dot that treebanks split off at a sentence's end."""
+        result = self.result(sentence, part)
+        begin, end = result["start"], result["end"]
+        if _ACRONYM.search(result["text"]) and self.source[end : end + 1] == ".":
+            return result | {"text": self.piece(begin, end + 1), "end": end + 1}
+        return result
 
 
 def read_text(index: int, value: Sentence, tokenizer: str = "words") -> Text:

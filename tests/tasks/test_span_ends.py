@@ -37,6 +37,15 @@ def test_a_result_ends_before_what_is_left_out_in_the_text_as_it_came(form):
     assert source[result["start"] : result["end"]] == result["text"]
 
 
+def test_an_acronym_at_the_end_of_a_sentence_has_its_last_dot():
+    for source, expected in (("In the U.S.", "U.S."), ("In the US.", "US")):
+        text = read_text(0, source, "ewt")
+        found = text.entity(0, Labelled("LOC", 2, 3, 1.0))
+        assert found["text"] == expected == source[found["start"] : found["end"]]
+    tokens = read_text(0, ["In", "the", "U.S", "."])
+    assert tokens.entity(0, Labelled("LOC", 2, 3, 1.0))["end"] == 3
+
+
 def test_tokens_of_the_user_stay_whole():
     text = read_text(0, ["손흥민이", "왔다"])
     assert text.result(0, Labelled("PS", 0, 1, 1.0, left_out=1))["text"] == "손흥민이"
