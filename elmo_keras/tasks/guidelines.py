@@ -98,8 +98,9 @@ class _Tree:
         bisect.insort(self.children[head], word)
         self.heads[word - 1] = head
 
-    def set_relation(self, word, name):
-        self.relations[word - 1] = self.names[word] = name
+    def set_relation(self, word, name, subtype=""):
+        self.names[word] = name
+        self.relations[word - 1] = name + subtype
 
     def head(self, word):
         return self.heads[word - 1]
@@ -168,9 +169,9 @@ class _Tree:
                 w for w in subjects if not self.relations[w - 1].endswith(":outer")
             ]
             for other in inner[:-1]:
-                self.set_relation(other, "dislocated")
-            for other in self.dependents(word, "obj")[:-1]:
-                self.set_relation(other, "iobj")
+                self.set_relation(other, self.names[other], ":outer")
+            for other in self.dependents(word, "obj")[1:]:
+                self.set_relation(other, "obl")
         for word in self.words:
             head = self.head(word)
             is_nominal = head and self.sentence["upos"][head - 1] in (

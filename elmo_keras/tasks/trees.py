@@ -39,9 +39,8 @@ def spanning_tree(scores: np.ndarray) -> np.ndarray:
     square = np.full((n + 1, n + 1), -np.inf)
     square[:, 1:] = scores.T
     np.fill_diagonal(square, -np.inf)
-    heads = square.argmax(axis=0)
-    heads[0] = 0
-    if (heads[1:] == 0).sum() != 1 or _cycle(heads) is not None:
+    heads = _best_heads(square)
+    if (heads[1:] == 0).sum() > 1:
         # One arc from the root costs more than all others could gain.
         finite = square[np.isfinite(square)]
         square[0, 1:] -= (n + 1) * (np.ptp(finite) + 1)

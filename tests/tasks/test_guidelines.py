@@ -44,7 +44,7 @@ CASES = {
             ("PRON", 3, "obj"),
             ("NOUN", 3, "obj"),
         ),
-        {"deprel": ["dislocated", "nsubj:pass", "root", "iobj", "obj"]},
+        {"deprel": ["nsubj:outer", "nsubj:pass", "root", "obj", "obl"]},
     ),
     "a nominal has no `obl`": (
         tree(("VERB", 0, "root"), ("NOUN", 1, "obj"), ("NOUN", 2, "obl:tmod")),
