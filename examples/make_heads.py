@@ -130,7 +130,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "ko-ud": Recipe(
             Parsing(tokenizer="gsd"),
-            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 8},
+            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 12},
             "UD Korean-GSD (CC BY-SA 4.0)",
             dev="GSD",
             tokenizer="gsd",

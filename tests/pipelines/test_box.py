@@ -8,7 +8,9 @@ from elmo_keras.pipelines.annotate import annotate
 from elmo_keras.pipelines.pipeline import names
 from elmo_keras.tasks import read_conllu
 
-NAMES = "en-coref en-ner en-pos en-qa en-srl en-ud ko-ner ko-pos ko-sentiment".split()
+NAMES = (
+    "en-coref en-ner en-pos en-qa en-srl en-ud ko-ner ko-pos ko-sentiment ko-ud".split()
+)
 ANSWERS = {  # name → text → what is found
     "en-pos": (
         "She can open the can.",
@@ -76,6 +78,11 @@ def test_roles_and_sentiment():
             "She/she/nsubj/read did/do/aux/read n't/not/advmod/read read/read/root/- "
             "the/the/det/books books/book/obj/read ././punct/read It/it/nsubj/rains "
             "rains/rain/root/- ././punct/rains",
+        ),
+        (
+            "ko-ud",
+            "그는 책을 샀다.",
+            "그는/그+는/nsubj/샀다 책을/책+을/obj/샀다 샀다/샀다/root/- ././punct/샀다",
         ),
     ],
 )
