@@ -46,8 +46,8 @@ class StackedLSTM(keras.layers.Layer):
             functools.partial(lstm.call_rows, continuing=continuing)
             for lstm in self.lstms
         ]
-        drops = [functools.partial(self._drop, mask=mask) for mask in masks or []]
-        drops = drops or [tf.identity for _ in self.dropouts]
+        masks = masks or [None] * len(self.dropouts)
+        drops = [functools.partial(self._drop, mask=mask) for mask in masks]
         return self._through_layers(calls, x, state, drops)
 
     def _through_layers(self, calls, x, states, drops):
@@ -78,6 +78,8 @@ class StackedLSTM(keras.layers.Layer):
         ]
 
     def _drop(self, x, mask):
+        if mask is None:
+            return x
         return tf.where(mask, x * (1 / (1 - self.dropout)), tf.zeros_like(x))
 
     def zero_state(self, batch_size):

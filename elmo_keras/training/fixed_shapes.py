@@ -47,19 +47,16 @@ class FixedShapes(NamedTuple):
         word hold the shortest one again.
         """
         order, size = np.argsort(-windows, kind="stable"), self.words
-        while not self._has_room(windows[order], size):
+        while (
+            len(longest := windows[order[::size]]) > N_PIECES
+            or (longest > self.places[: len(longest)]).any()
+        ):
             size = int(np.ceil(GROWTH * size))
         slots = np.empty(len(order), np.int64)
         slots[order] = np.arange(len(order))
         words = np.full(N_PIECES * size, order[-1])
         words[: len(order)] = order
         return words, slots
-
-    def _has_room(self, falling, size):
-        longest = falling[::size]
-        return len(longest) <= N_PIECES and np.all(
-            longest <= self.places[: len(longest)]
-        )
 
     def fill(self, candidates: np.ndarray, vocabulary_size: int) -> np.ndarray:
         """The candidates, then other words, which no token has, up to a fixed number."""

@@ -40,8 +40,8 @@ def train_step(
     _, n_rows, _ = parts[0]["words"].shape.as_list()
     n_rows *= len(parts) * replicas.num_replicas_in_sync
 
-    def compute(part, rows, masks):
-        return _gradients(bilm, part, rows, others, n_rows, masks)
+    def compute(part, rows):
+        return _gradients(bilm, part, rows, others, n_rows)
 
     if jit_compile:  # made anew for each replica, whose weights it reads
         compute = tf.function(compute, autograph=False, jit_compile=True)
@@ -50,9 +50,8 @@ def train_step(
         if gradients:  # wait for them: only one part is in memory
             with tf.control_dependencies([loss, *gradients]):
                 part, rows = tf.nest.map_structure(tf.identity, (part, rows))
-        part_loss, part_gradients, rows = compute(
-            part, rows, _dropout_masks(bilm, part)
-        )
+        part = {**part, "masks": _dropout_masks(bilm, part)}
+        part_loss, part_gradients, rows = compute(part, rows)
         states.append(rows)
         if gradients:
             loss += part_loss
@@ -84,12 +83,12 @@ def _split(state, n_parts):
     return [tf.nest.pack_sequence_as(state, rows) for rows in zip(*tensors)]
 
 
-def _gradients(bilm, part, state, others, n_rows, masks):
+def _gradients(bilm, part, state, others, n_rows):
     """A part's loss, its gradients for `others` and the softmax, and the state after."""
     table = _softmax_rows(bilm.softmax, part)
     with tf.GradientTape() as tape:
         tape.watch(table)
-        losses, state = stream_losses(bilm, part, state, table=table, masks=masks)
+        losses, state = stream_losses(bilm, part, state, table=table)
         loss = tf.reduce_sum(losses * part["weights"])
         # bilm-tf takes the gradient of the mean loss times `unroll_steps`. A window
         # at the end of an epoch, with fewer tokens, weighs as much less.
@@ -116,16 +115,11 @@ def _update(strategy, optimizer, gradients, weights):
 
 
 def stream_losses(
-    bilm: BidirectionalLanguageModel,
-    batch: Batch,
-    state: Any,
-    *,
-    table=None,
-    masks=None,
+    bilm: BidirectionalLanguageModel, batch: Batch, state: Any, *, table=None
 ) -> tuple[tf.Tensor, Any]:
     """The losses of a part, float32 `(2, batch, time)`, and the state of its rows."""
     table = table or _softmax_rows(bilm.softmax, batch)
-    masks = masks or _dropout_masks(bilm, batch)
+    masks = batch["masks"] if "masks" in batch else _dropout_masks(bilm, batch)
     cnn, characters = bilm.token_representation, batch["characters"]
     if isinstance(characters, tuple):  # pieces of fixed shapes
         vectors = cnn.call_pieces(characters)

@@ -71,9 +71,8 @@ def training(sentences, preset, n_rows, arithmetic, more):
                 config, vocabulary_size=len(vocabulary), dtype=arithmetic
             )
             model, clock = ek.TrainableLanguageModel(bilm), Clock()
+            model.compile("adagrad", jit_compile="jit" in more)
         built = time.perf_counter()
-        # Earlier versions have no such argument.
-        model.compile("adagrad", **({"jit_compile": True} if "jit" in more else {}))
         model.fit(streams, epochs=99, verbose=0, callbacks=[clock])
         seconds = np.diff(clock.ends)[WARM_UP - 1 :].tolist()
         return {
