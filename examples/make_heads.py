@@ -243,7 +243,7 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         ends = span_ends(recipe.ends) if recipe.ends else None
         file, read = work / "model.keras", read_data(task, settings)
         if recipe.ngrams:
-            add_ngrams(file, read.train, read.dev)
+            file = add_ngrams(file, read.train, read.dev)
         metadata = {"language": name[:2], "tokenizer": recipe.tokenizer}
         save = functools.partial(
             save_head, file, options["model"], head, ends=ends, **metadata
@@ -292,8 +292,8 @@ def run(program: str, *arguments: object) -> None:
     subprocess.run([sys.executable, path, *map(str, arguments)], check=True)
 
 
-def add_ngrams(file: Path, train_: list[dict], dev: list[dict]) -> None:
-    """Gives a saved classifier of two labels the weights of character n-grams.
+def add_ngrams(file: Path, train_: list[dict], dev: list[dict]) -> Path:
+    """Gives a saved classifier of two labels the weights of character n-grams, in a new file.
 
     They are those of a logistic regression on the text that the classifier learned from;
     another one on held-out text weighs the logits of both.
@@ -324,7 +324,9 @@ def add_ngrams(file: Path, train_: list[dict], dev: list[dict]) -> None:
     wide.token_vectors.elmo.bilm.set_weights(
         model.token_vectors.elmo.bilm.get_weights()
     )
-    wide.save(file)
+    new_file = file.with_name("with_ngrams.keras")  # a resumed run reads the old one
+    wide.save(new_file)
+    return new_file
 
 
 def ngram_counts(texts: Sequence[Sequence[str]]) -> scipy.sparse.csr_matrix:
