@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names
+from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.encoder import NEVER, FastBidirectional
 from elmo_keras.tasks.task_model import TaskModel
 from elmo_keras.tasks.token_vectors import TokenVectors
@@ -92,12 +93,12 @@ class DependencyParser(TaskModel):
         self.follows_guidelines = follows_guidelines
         self.lstm = FastBidirectional(units, name="lstm")
         self.sizes = [arc_units] * 2 + [relation_units] * 2 + [label_units]
-        self.hidden = keras.layers.Dense(sum(self.sizes), name="hidden")
-        self.arcs = keras.layers.Dense(1 + arc_units, name="arcs")
+        self.hidden = Dense(sum(self.sizes), name="hidden")
+        self.arcs = Dense(1 + arc_units, name="arcs")
         n = len(self.relations) * (1 + relation_units)
-        self.relation_scores = keras.layers.Dense(n, name="relation_scores")
+        self.relation_scores = Dense(n, name="relation_scores")
         n = sum(map(len, self.labels.values()))
-        self.label_scores = keras.layers.Dense(n, name="label_scores")
+        self.label_scores = Dense(n, name="label_scores")
 
     def part_sizes(self):
         return {

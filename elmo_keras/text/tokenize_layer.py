@@ -44,7 +44,11 @@ class Tokenize(keras.layers.Layer):
     def call(self, texts):
         texts = string_tensor(texts)
         kind, rank = kind_and_rank(texts)
-        if kind != "string" or not 1 <= (rank or 0) <= 2 or texts.shape[1:] not in SHAPES:
+        if (
+            kind != "string"
+            or not 1 <= (rank or 0) <= 2
+            or texts.shape[1:] not in SHAPES
+        ):
             raise ValueError(
                 "Texts should be strings `(batch,)` or `(batch, 1)`. Received: "
                 f"{received(texts, '()')}"
