@@ -16,6 +16,7 @@ from elmo_keras.tasks.data import read_texts as read_texts
 from elmo_keras.tasks.data import read_trees as read_trees
 from elmo_keras.tasks.data import read_word_vectors as read_word_vectors
 from elmo_keras.tasks.head_files import save_head as save_head
+from elmo_keras.tasks.spans import read_spans as read_spans
 
 if TYPE_CHECKING:
     from elmo_keras.tasks.answering import QuestionAnswering as QuestionAnswering
