@@ -350,15 +350,18 @@ def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.n
             for r, e in zip(found, examples)
         ]
         return np.array([s for s, _ in pairs]), np.array([x > 0 for _, x in pairs])
-    gold: dict[tuple, set] = {}  # by the sentence, the things that are right
+    gold: dict[tuple, set] = {}  # of a sentence, what is right
+    asked: dict[tuple, set] = {}  # and the predicates whose roles are known, or None
     for example in examples:
         key = tuple(example["tokens"])
         gold.setdefault(key, set()).update(expected(task, example))
+        asked.setdefault(key, set()).add(predicate_of(example))
     rows = []
     for tokens, results in zip(gold, pipe([*map(list, gold)])):
         for answer in results if isinstance(results, list) else [results]:
             roles, of = answer.get("roles", [answer]), answer.get("predicate", {})
-            rows += [(r["score"], answer_key(r, of) in gold[tokens]) for r in roles]
+            if of.get("start") in asked[tokens]:
+                rows += [(r["score"], answer_key(r, of) in gold[tokens]) for r in roles]
     return np.array([s for s, _ in rows]), np.array([r for _, r in rows], bool)
 
 
@@ -366,11 +369,15 @@ def answer_key(answer: dict, predicate: dict) -> tuple:
     return answer["label"], answer["start"], answer["end"], predicate.get("start")
 
 
+def predicate_of(example: dict) -> int | None:
+    return example["predicate"].index(1) if "predicate" in example else None
+
+
 def expected(task: Any, example: dict) -> set[tuple]:
     """What the answers to an example should be, as `answer_key`."""
     if "label" in example:
         return {(example["label"], 0, len(example["tokens"]), None)}
-    predicate = example["predicate"].index(1) if "predicate" in example else None
+    predicate = predicate_of(example)
     spans = {
         span if isinstance(span, tuple) else (span, span + 1): label
         for span, label in task.parts(example).items()
