@@ -37,6 +37,7 @@ WRONG = {
     "entail --train no.txt --output out": MISSING,
     "answer --train no.txt --output out": MISSING,
     "coreference --train no.txt --output out": MISSING,
+    "parse --train no.txt --output out": MISSING,
     "search no.txt text.txt --model en": MISSING,
     "score no.txt --model en": MISSING,
     "score text.txt --model none": NO_MODEL,
