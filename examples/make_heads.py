@@ -123,14 +123,14 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-ud": Recipe(
             Parsing(tokenizer="ewt"),
-            files(data / "en_ewt/en_ewt-ud") | {"epochs": 8},
+            files(data / "en_ewt/en_ewt-ud") | {"epochs": 10},
             "UD English-EWT (CC BY-SA 4.0)",
             dev="EWT",
             tokenizer="ewt",
         ),
         "ko-ud": Recipe(
             Parsing(tokenizer="gsd"),
-            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 12},
+            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 16},
             "UD Korean-GSD (CC BY-SA 4.0)",
             dev="GSD",
             tokenizer="gsd",

@@ -140,7 +140,9 @@ def test_the_entry_points_of_the_wheel_exist(site):
     (info,) = site.glob("*.dist-info")
     found = importlib.metadata.PathDistribution(info).entry_points
     points = {(point.group, point.name): point for point in found}
-    components = {("spacy_factories", f"elmo{kind}") for kind in ("", "_ner", "_pos")}
+    components = {
+        ("spacy_factories", f"elmo{kind}") for kind in ("", "_ner", "_pos", "_ud")
+    }
     assert points.keys() == {("console_scripts", CLI), *components}
     assert points["console_scripts", CLI].load() is console.main
     component = points["spacy_factories", "elmo"]  # spaCy may be missing

@@ -24,6 +24,7 @@ class LightParser:
     Attributes:
         relations: all but `root`.
         columns: column of CoNLL-U → its labels.
+        lemmas: form → its lemma, of known forms.
         follows_guidelines: see `DependencyParser`.
     """
 
@@ -32,6 +33,8 @@ class LightParser:
         self.relations = str_tokens(config["relations"])
         self.columns = {name: str_tokens(x) for name, x in config["labels"].items()}
         check_names(relations=self.relations, **self.columns)
+        forms, lemmas = config["lemmas"].keys(), config["lemmas"].values()
+        self.lemmas = dict(zip(forms, str_tokens(lemmas)))
         self.follows_guidelines = config["follows_guidelines"]
         self._vectors = LightTokenVectors(head)
         lstms = read_lstms(head, "encoder", self._vectors.input_dim)
@@ -69,9 +72,10 @@ class LightParser:
         sizes = np.cumsum([len(names) for names in self.columns.values()])
         scores = np.split(self._labels(t), sizes[:-1], axis=1)
         columns += [x.argmax(axis=1) for x in scores]
+        names = self.relations, self.columns, self.lemmas
         table = np.stack([np.concatenate(heads), *columns], axis=1)
         return [
-            decode_tree(tokens, table[part], self.relations, self.columns)
+            decode_tree(tokens, table[part], *names)
             for tokens, part in zip(batch.sentences, batch.parts)
         ]
 

@@ -1,6 +1,7 @@
 """A dependency parser: biaffine scores of arcs, and labels of words."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import keras
 import numpy as np
@@ -32,6 +33,7 @@ class DependencyParser(TaskModel):
         relations: the names of the relations but `root`.
         labels: column of CoNLL-U → its labels; those of `lemma` are rules, see
             `lemma_rule`.
+        lemmas: form → its lemma, of forms for which no rule is chosen, see `known_lemmas`.
         units: size of each LSTM in each direction.
         dropout: rate of the dropout on the LSTMs' and the hidden layers' outputs.
         arc_units, relation_units, label_units: sizes of the hidden layers d and e, r and q,
@@ -73,6 +75,7 @@ class DependencyParser(TaskModel):
         *,
         relations: Sequence[str],
         labels: Mapping[str, Sequence[str]],
+        lemmas: Mapping[str, str] = MappingProxyType({}),
         units: int = 200,
         dropout: float = 0.3,
         arc_units: int = 200,
@@ -88,6 +91,7 @@ class DependencyParser(TaskModel):
         super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
         self.relations = tuple(relations)
         self.labels = {name: tuple(names) for name, names in labels.items()}
+        self.lemmas = dict(lemmas)
         self.arc_units, self.relation_units = arc_units, relation_units
         self.label_units = label_units
         self.follows_guidelines = follows_guidelines
@@ -160,12 +164,14 @@ class DependencyParser(TaskModel):
 
     def result(self, example, output):
         tokens = example["tokens"]
-        return decode_tree(tokens, output[: len(tokens)], self.relations, self.labels)
+        names = self.relations, self.labels, self.lemmas
+        return decode_tree(tokens, output[: len(tokens)], *names)
 
     def get_config(self):
         return super().get_config() | {
             "relations": list(self.relations),
             "labels": {name: list(names) for name, names in self.labels.items()},
+            "lemmas": self.lemmas,
             "arc_units": self.arc_units,
             "relation_units": self.relation_units,
             "label_units": self.label_units,

@@ -32,7 +32,14 @@ from elmo_keras.tasks.scores import (
     squad_statistics,
 )
 from elmo_keras.tasks.spans import holds_spans, read_spans
-from elmo_keras.tasks.trees import LABELS, ROOT, encode_tree, label_values
+from elmo_keras.tasks.lemma_rules import lemma_rule
+from elmo_keras.tasks.trees import (
+    LABELS,
+    ROOT,
+    encode_tree,
+    known_lemmas,
+    label_values,
+)
 from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.text.word_rules import RULES
 from elmo_keras.util.arguments import (
@@ -341,17 +348,25 @@ class Parsing(Task):
         relations = {r for e in examples for r in e["deprel"]} - {ROOT}
         labels = {}
         for name in LABELS:
-            counts = collections.Counter()
+            counts, forms = collections.Counter(), collections.defaultdict(set)
             for example in examples:
-                counts.update(label_values(example, name))
+                values = label_values(example, name)
+                counts.update(values)
+                for value, form in zip(values, example["tokens"]):
+                    forms[value].add(form.lower())
             del counts[None]
             least = 1 if name in ("upos", "joined") else self.min_label_count
             frequent = sorted(value for value, n in counts.items() if n >= least)
+            if name == "lemma" and counts:
+                # A rule of one form is no rule: `known_lemmas` has the form.
+                general = [rule for rule in frequent if len(forms[rule]) > 1]
+                frequent = sorted({lemma_rule("a", "a"), *general})
             if name == "upos" or len(counts) > 1 and frequent:
                 labels[name] = frequent
         return {
             "relations": sorted(relations),
             "labels": labels,
+            "lemmas": known_lemmas(examples) if "lemma" in labels else {},
             "follows_guidelines": _follow_guidelines(examples),
         }
 

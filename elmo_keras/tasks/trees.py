@@ -6,7 +6,8 @@ CoNLL-U: `tokens`, `lemma`, `upos`, `xpos`, `feats`, `head`, the number of the h
 before it, as the second of a multiword token.
 """
 
-from collections.abc import Mapping, Sequence
+import collections
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def spanning_tree(scores: np.ndarray) -> np.ndarray:
     Returns:
         The head of each word, int `(words,)`: 0 for the root, else 1 + the index of a word.
 
-    >>> spanning_tree(np.array([[1.0, 0, 3], [2, 4, 0]])).tolist()
+    >>> spanning_tree(np.array([[1.0, 0, 3], [2, 5, 0]])).tolist()
     [0, 1]
 
     Reference: Chu and Liu 1965; Edmonds 1967; McDonald et al. 2005.
@@ -110,6 +111,21 @@ def label_values(sentence: Mapping[str, Any], name: str) -> list[str | None]:
     return [lemma and lemma_rule(form, lemma) for form, lemma in pairs]
 
 
+def known_lemmas(sentences: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Form → lemma, of forms with the same lemma in at least nine of ten places."""
+    counts = collections.defaultdict(collections.Counter)
+    for sentence in sentences:
+        for form, lemma in zip(sentence["tokens"], sentence["lemma"]):
+            if lemma is not None:
+                counts[form][lemma] += 1
+    lemmas = {}
+    for form, found in sorted(counts.items()):
+        ((lemma, n),) = found.most_common(1)
+        if 10 * n >= 9 * found.total():
+            lemmas[form] = lemma
+    return lemmas
+
+
 def _indices(values, names):
     index = {name: i for i, name in enumerate(names)}
     return [index.get(value, -1) for value in values]
@@ -120,8 +136,12 @@ def decode_tree(
     rows: np.ndarray,
     relations: Sequence[str],
     labels: Mapping[str, Sequence[str]],
+    lemmas: Mapping[str, str],
 ) -> dict[str, list]:
-    """The columns of a sentence, from rows as `encode_tree` gives them."""
+    """The columns of a sentence, from rows as `encode_tree` gives them.
+
+    A form of `lemmas` has its lemma there; others have that of their rule.
+    """
     heads, indices, *others = np.asarray(rows).T.tolist()
     sentence = {
         "tokens": list(tokens),
@@ -131,5 +151,8 @@ def decode_tree(
     for (name, names), column in zip(labels.items(), others, strict=True):
         sentence[name] = [names[i] for i in column]
     if "lemma" in sentence:
-        sentence["lemma"] = [*map(apply_rule, sentence["lemma"], tokens)]
+        pairs = zip(sentence["lemma"], tokens)
+        sentence["lemma"] = [
+            lemmas.get(form) or apply_rule(rule, form) for rule, form in pairs
+        ]
     return sentence

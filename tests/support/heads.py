@@ -42,6 +42,7 @@ MAKERS = {
             "lemma": [lemma_rule("banks", "bank"), lemma_rule("The", "the")],
             "joined": ["no", "yes"],
         },
+        lemmas={"banks": "known"},
         units=3,
         arc_units=7,
         relation_units=2,

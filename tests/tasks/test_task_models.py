@@ -162,7 +162,7 @@ CASES = {
         ],
         lambda model: model.predict(TEXTS),
         lambda model, outputs: [
-            decode_tree(tokens, row[: len(tokens)], model.relations, model.labels)
+            decode_tree(tokens, row[: len(tokens)], model.relations, model.labels, {})
             for tokens, row in zip(
                 TEXTS, model.decode(text_inputs(tokens=TEXTS), outputs).numpy()
             )

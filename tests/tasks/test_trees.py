@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.trees import decode_tree, encode_tree, spanning_tree
+from elmo_keras.tasks.trees import decode_tree, encode_tree, known_lemmas, spanning_tree
 
 
 def trees(n):
@@ -57,4 +57,13 @@ def test_columns_are_those_that_were_encoded():
         "upos": ["NOUN", "VERB", "VERB"],
         "lemma": ["cat", "sleep", "oddly"],
     }
-    assert decode_tree(sentence["tokens"], rows, *names) == expected
+    assert decode_tree(sentence["tokens"], rows, *names, {}) == expected
+    known = {"slept": "sleep", "oddly": "odd"}
+    expected["lemma"][2] = "odd"
+    assert decode_tree(sentence["tokens"], rows, *names, known) == expected
+
+
+def test_lemmas_of_forms_are_known_if_nine_of_ten_are_the_same():
+    tokens = ["It", *["saw"] * 4, *["bought"] * 10]
+    lemmas = [None, *["see"] * 3, "saw", *["buy"] * 9, "bought"]
+    assert known_lemmas([{"tokens": tokens, "lemma": lemmas}]) == {"bought": "buy"}

@@ -117,8 +117,8 @@ def next_size(n: int, growth: float, first: int = 1) -> int:
 def padded_shape(n_rows: int, time: int) -> tuple[int, int]:
     """Rows and steps of a batch, padded; a full batch has about as many rows as needed.
 
-    >>> [padded_shape(*batch) for batch in ((1, 9), (10, 9), (900, 9), (910, 8))]
-    [(1, 9), (16, 9), (1184, 9), (1184, 9)]
+    >>> [padded_shape(*batch) for batch in ((1, 9), (10, 9), (900, 9), (1100, 8))]
+    [(1, 9), (16, 9), (1024, 9), (1184, 9)]
     """
     time = next_size(time, OF_TIME, SHORTEST)
     full = int(TOKENS * OF_TIME / time) + 1
