@@ -24,6 +24,7 @@ from elmo_keras.tasks.entities import (
 )
 from elmo_keras.tasks.guidelines import follow_guidelines
 from elmo_keras.tasks.head_files import PREDICATES
+from elmo_keras.tasks.lemma_rules import lemma_rule
 from elmo_keras.tasks.scores import (
     coreference_scores,
     coreference_statistics,
@@ -32,7 +33,6 @@ from elmo_keras.tasks.scores import (
     squad_statistics,
 )
 from elmo_keras.tasks.spans import holds_spans, read_spans
-from elmo_keras.tasks.lemma_rules import lemma_rule
 from elmo_keras.tasks.trees import (
     LABELS,
     ROOT,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import keras
-import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.perplexity import check_softmax
@@ -22,7 +21,7 @@ class TrainableLanguageModel(keras.Model):
 
     `compile` takes an optimizer and no loss: it is the mean of both directions in nats
     a token, `sampled_loss` in the logs if the streams have negatives, else `loss`. With
-    `jit_compile=True`, the default where there is a GPU, XLA compiles losses and
+    `jit_compile=True`, Keras' default on one GPU, XLA compiles losses and
     gradients for a few sizes of batches; where it can't, the plain step runs.
 
     Args:
@@ -50,13 +49,6 @@ class TrainableLanguageModel(keras.Model):
         if not bilm.built:
             bilm.build()
         self.built = True
-
-    def compile(
-        self, optimizer="rmsprop", *, jit_compile: bool | str = "auto", **kwargs
-    ):
-        if jit_compile == "auto":  # on CPUs the plain step is as fast
-            jit_compile = bool(tf.config.list_physical_devices("GPU"))
-        super().compile(optimizer, jit_compile=jit_compile, **kwargs)
 
     def call(self, inputs):
         return self.bilm(inputs)

@@ -114,7 +114,9 @@ def make_model(
             n_steps=n_steps,
         )
         optimizer.build(bilm.trainable_weights)
-    jit_compile = "auto" if settings.jit_compile is None else settings.jit_compile
+    jit_compile = settings.jit_compile
+    if jit_compile is None:  # on CPUs the plain step is as fast
+        jit_compile = bool(tf.config.list_physical_devices("GPU"))
     model.compile(optimizer, jit_compile=jit_compile)
     if files is not None:
         # Read first, so that a damaged one leaves all weights as they are.
