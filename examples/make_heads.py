@@ -52,6 +52,9 @@ WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
 NGRAM_ROWS = 2**20  # of `ko-sentiment`
 TAGGER: dict[str, Any] = {"word_dim": 50}
+SCRIPT = (
+    "**Measures.** LAS and UAS are those of UD's script, without subtypes of relations."
+)
 
 
 class Recipe(NamedTuple):
@@ -126,6 +129,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             files(data / "en_ewt/en_ewt-ud") | {"epochs": 10},
             "UD English-EWT (CC BY-SA 4.0)",
             dev="EWT",
+            notes=SCRIPT,
             tokenizer="ewt",
         ),
         "ko-ud": Recipe(
@@ -133,6 +137,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 16},
             "UD Korean-GSD (CC BY-SA 4.0)",
             dev="GSD",
+            notes=SCRIPT,
             tokenizer="gsd",
         ),
         "ko-pos": Recipe(

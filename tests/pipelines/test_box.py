@@ -36,9 +36,9 @@ def test_heads_are_small_and_their_cards_say_what_they_learned_from():
         assert "**Text.**" in card and f"**Licence.** {licences[name]}" in card
         assert f"<!-- scores: {name} -->" in card
         assert name in ("en-coref", "en-qa") or "F1 by label" in card
-        assert size < (3e6 if "-ud" in name else 2e6)
+        assert size < (4e6 if "-ud" in name else 2e6)
         total += size
-    assert total < 16e6
+    assert total < 17e6
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -82,7 +82,7 @@ def test_roles_and_sentiment():
         (
             "ko-ud",
             "그는 책을 샀다.",
-            "그는/그+는/nsubj/샀다 책을/책+을/obj/샀다 샀다/샀다/root/- ././punct/샀다",
+            "그는/그+는/nsubj/샀다 책을/책+을/obj/샀다 샀다/사+았+다/root/- ././punct/샀다",
         ),
     ],
 )
