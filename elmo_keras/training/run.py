@@ -4,6 +4,7 @@ import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -114,7 +115,7 @@ def make_model(
             n_steps=n_steps,
         )
         optimizer.build(bilm.trainable_weights)
-    jit_compile = settings.jit_compile
+    jit_compile: Any = settings.jit_compile  # Keras' type is that of its default
     if jit_compile is None:  # on CPUs the plain step is as fast
         jit_compile = bool(tf.config.list_physical_devices("GPU"))
     model.compile(optimizer, jit_compile=jit_compile)
