@@ -1,4 +1,4 @@
-"""ELMo in pipelines of spaCy: `elmo`, `elmo_ner`, `elmo_pos` and `elmo_ud`; needs `pip install spacy`."""
+"""ELMo in pipelines of spaCy: `elmo`, `elmo_ner`, `elmo_pos` and `elmo_ud`; needs spaCy."""
 
 import contextlib
 import functools

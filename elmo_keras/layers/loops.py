@@ -13,6 +13,13 @@ NOT_COMPILED = (
     tf.errors.NotFoundError,
     tf.errors.UnknownError,
 )
+
+
+def why_not_compiled(error: tf.errors.OpError) -> str:
+    """The first line of one of these errors, or its name."""
+    return (error.message or type(error).__name__).strip().splitlines()[0]
+
+
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 
 

@@ -52,8 +52,9 @@ def annotate(
 
     TEXT holds a text or a paragraph a line, plain or gzipped, with an empty line before
     another document; `-` is standard input. OUT.conllu is CoNLL-U, OUT.jsonl has the
-    results of each line, OUT.html shows entities in colours and arcs between words; without OUT, the sentences are printed, and a table of the
-    entities. After an interruption the same command resumes.
+    results of each line, OUT.html shows entities in colours and arcs between words; without
+    OUT, the sentences are printed, and a table of the entities. After an interruption
+    the same command resumes.
 
         elmo-keras annotate text.txt --with en-ner
         elmo-keras annotate text.txt text.conllu --with en-ud en-ner en-srl
@@ -61,8 +62,8 @@ def annotate(
     Args:
         text: TEXT
         output: ….conllu, ….jsonl or ….html
-        pipelines: of en-ud, en-pos, en-ner, en-srl, ko-ud, ko-pos, ko-ner, for OUT.jsonl also en-coref,
-            ko-sentiment; folders of heads, .keras files, hf://OWNER/NAME
+        pipelines: of en-ud, en-pos, en-ner, en-srl, ko-ud, ko-pos, ko-ner, for OUT.jsonl
+            also en-coref, ko-sentiment; folders of heads, .keras files, hf://OWNER/NAME
         overwrite: replace an earlier output as soon as the new one is finished
     """
     source = _source(text)

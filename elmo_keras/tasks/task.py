@@ -94,20 +94,20 @@ class Settings:
         patience: epochs without a better dev score after which training stops; if not
             set, the best one of all is kept
         batch_size: examples in a batch; 32, or 8 for fewer than 1,000 examples
-        learning_rate: of Adam; 0.003 for `tag`, else 0.001
+        learning_rate: of Adam; 0.003 for `tag`, 0.002 for `parse`, else 0.001
         schedule: constant, or cosine: the rate falls to 0 in the last epoch
-        dropout: rate of the dropout on word and character vectors; 0.3 for `tag`, else
-            0.5
+        dropout: rate of the dropout on word and character vectors; 0.3 for `tag` and
+            `parse`, else 0.5
         word_dim: size of a word's vector, 0 for none; 0, or that of `word_vectors`, 50 for
-            `coreference`, 100 without ELMo at the input
+            `coreference` and `parse`, 100 without ELMo at the input
         min_count: a word has a vector of its own if it occurs N times in the training text
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
             or binary
         freeze_word_vectors: train no word vector
         character_dim: size of the vector of a word's characters, 0 for none; 0, or 64 for
             `coreference` and without ELMo at the input
-        units: size of each LSTM in each direction; 160 for `tag`, 50 for `entail`, else
-            100
+        units: size of each LSTM in each direction; 160 for `tag`, 200 for `parse`, 50
+            for `entail`, else 100
         layer_dropout: rate of the dropout between the layers; 0.2 for `classify` and
             `answer`, else 0.3
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from elmo_keras.layers.loops import NOT_COMPILED
+from elmo_keras.layers.loops import NOT_COMPILED, why_not_compiled
 from elmo_keras.progress import Progress as ProgressBar
 from elmo_keras.training.distribution import scatter_rows
 from elmo_keras.training.progress import Progress
@@ -124,7 +124,7 @@ class TrainingRun:
             except NOT_COMPILED as error:
                 if is_ready or not self.jit_compile:
                     raise
-                reason = (error.message or type(error).__name__).strip().splitlines()[0]
+                reason = why_not_compiled(error)
                 self.bar.say(f"XLA can't compile the training step: {reason}")
                 self.jit_compile = False
                 self.steps.clear()

@@ -75,14 +75,14 @@ def test_roles_and_sentiment():
         (
             "en-ud",
             "She didn't read the books. It rains.",
-            "She/she/nsubj/read did/do/aux/read n't/not/advmod/read read/read/root/- "
-            "the/the/det/books books/book/obj/read ././punct/read It/it/nsubj/rains "
-            "rains/rain/root/- ././punct/rains",
+            "She|she|nsubj|read did|do|aux|read n't|not|advmod|read read|read|root|- "
+            "the|the|det|books books|book|obj|read .|.|punct|read It|it|nsubj|rains "
+            "rains|rain|root|- .|.|punct|rains",
         ),
         (
             "ko-ud",
             "그는 책을 샀다.",
-            "그는/그+는/nsubj/샀다 책을/책+을/obj/샀다 샀다/사+았+다/root/- ././punct/샀다",
+            "그는|그+는|nsubj|샀다 책을|책+을|obj|샀다 샀다|사+았+다|root|- .|.|punct|샀다",
         ),
     ],
 )
@@ -92,7 +92,7 @@ def test_trees_and_lemmas_of_sentences(name, text, expected):
     for word in words:
         sentence = [w["text"] for w in words if w["sentence"] == word["sentence"]]
         head = "-" if word["head"] < 0 else sentence[word["head"]]
-        found.append("/".join([word["text"], word["lemma"], word["deprel"], head]))
+        found.append("|".join([word["text"], word["lemma"], word["deprel"], head]))
     assert " ".join(found) == expected
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from elmo_keras.bilm import check_process
 from elmo_keras.embed.engines.tensorflow import TensorFlowEngine, trace
-from elmo_keras.layers.loops import NOT_COMPILED
+from elmo_keras.layers.loops import NOT_COMPILED, why_not_compiled
 from elmo_keras.text.characters import characters_of_words, cut_pieces
 
 OF_TIME, OF_ROWS, OF_WORDS = 1.3, 4, 4  # from a size to the next one
@@ -72,7 +72,7 @@ class CompiledEngine(TensorFlowEngine):
         try:
             return function_of(*shape)(*map(tf.constant, arrays)).numpy()
         except NOT_COMPILED as error:
-            reason = (error.message or type(error).__name__).strip().splitlines()[0]
+            reason = why_not_compiled(error)
             warnings.warn(f"XLA can't compile the vectors: {reason}", stacklevel=2)
             self._is_compiled = False
             return None
