@@ -126,7 +126,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-ud": Recipe(
             Parsing(tokenizer="ewt"),
-            files(data / "en_ewt/en_ewt-ud") | {"epochs": 10},
+            files(data / "en_ewt/en_ewt-ud") | {"epochs": 10, "endings": 0},
             "UD English-EWT (CC BY-SA 4.0)",
             dev="EWT",
             notes=SCRIPT,

@@ -126,8 +126,8 @@ class LightTokenVectors:
     """`TokenVectors` without characters: words, and the mixes of ELMo's layers.
 
     Attributes:
-        ids: word → its row of `words`; 0 is that of the others.
-        words: `(rows, word_dim)`, or None.
+        ids, ending_ids: word or ending → its row of a table; 0 is that of the others.
+        words, endings: tables `(rows, word_dim)`, or None.
         layer_norm: as in `Elmo`.
         mixes: of each mix the weight of every layer.
         input_dim, output_dim: sizes of vectors; 0 where there are none.
@@ -135,8 +135,10 @@ class LightTokenVectors:
 
     def __init__(self, head: HeadFile):
         config = head.vectors
-        words, word_dim = config["words"], config["word_dim"]
-        self.ids, self.words = {word: i for i, word in enumerate(words, 1)}, None
+        words, endings = config["words"], config.get("endings", ())
+        self.ids, self.ending_ids = (
+            {word: i for i, word in enumerate(names, 1)} for names in (words, endings)
+        )
         elmo, self._place = config["elmo"]["config"], config["elmo_at"]
         self.layer_norm = elmo["layer_norm"]
         dim = 2 * elmo["config"]["projection_dim"]
@@ -144,20 +146,30 @@ class LightTokenVectors:
         self.mixes = [_read_mix(head, elmo, f"encoder/{name}_mix") for name in places]
         self.input_dim = dim if "input" in places else 0
         self.output_dim = dim if "output" in places else 0
-        if words:
-            self.words = head.weight(
-                "encoder/words/embeddings", len(words) + 1, word_dim
-            )
-            self.input_dim += word_dim
+        self.words, self.endings = (
+            head.weight(f"encoder/{name}/embeddings", len(ids) + 1, config["word_dim"])
+            if ids
+            else None
+            for name, ids in (("words", self.ids), ("endings", self.ending_ids))
+        )
+        n_tables = bool(words) + bool(endings)
+        self.input_dim += n_tables * config["word_dim"]
+        self._sizes = range(1, max(map(len, endings), default=0) + 1)
 
     def __call__(self, batch: Batch) -> tuple[np.ndarray, np.ndarray | None]:
         """Vectors `(tokens, dim)` at the input, and at the output or None."""
         layers = batch.normalized if self.layer_norm else batch.flat
         mixes = [weighted_sum(layers, weights) for weights in self.mixes]
         at_input = []
+        lower = [token.lower() for token in batch.tokens]
         if self.words is not None:
-            ids = [self.ids.get(token.lower(), 0) for token in batch.tokens]
-            at_input.append(self.words[ids])
+            at_input.append(self.words[[self.ids.get(word, 0) for word in lower]])
+        if self.endings is not None:
+            vectors = (
+                self.endings[[self.ending_ids.get(word[-n:], 0) for word in lower]]
+                for n in self._sizes
+            )
+            at_input.append(sum(vectors))
         if self._place != "output":
             at_input.append(mixes[0])
         at_output = None if self._place == "input" else mixes[-1]

@@ -25,7 +25,11 @@ from elmo_keras.tasks.head_files import MODEL, save_head
 from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.tasks.span_ends import SpanEnds
 from elmo_keras.tasks.task import AUTO, NONE, UNRECORDED, Settings, Task
-from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
+from elmo_keras.tasks.token_vectors import (
+    TokenVectors,
+    frequent_endings,
+    frequent_words,
+)
 from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
@@ -283,6 +287,9 @@ def _token_vectors(settings, texts, start, elmo):
         elmo_at=settings.elmo_at,
         dropout=settings.dropout,
         trainable_words=not settings.freeze_word_vectors,
+        endings=frequent_endings(
+            texts, settings.endings if dim else 0, settings.min_count
+        ),
     )
     vectors.assign_word_vectors(start.words, start.vectors)
     return vectors

@@ -100,7 +100,10 @@ class Settings:
             `parse`, else 0.5
         word_dim: size of a word's vector, 0 for none; 0, or that of `word_vectors`, 50 for
             `coreference` and `parse`, 100 without ELMo at the input
-        min_count: a word has a vector of its own if it occurs N times in the training text
+        min_count: a word has a vector of its own if it occurs N times in the training text,
+            an ending if N of its words have it
+        endings: length of the longest endings of words that have a vector of `word_dim`;
+            3 for `parse`, else 0 for none
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
             or binary
         freeze_word_vectors: train no word vector
@@ -137,6 +140,7 @@ class Settings:
     dropout: Rate | None = None
     word_dim: Index | None = None
     min_count: Count = 2
+    endings: Index | None = None
     word_vectors: Path | None = None
     freeze_word_vectors: bool = False
     character_dim: Index | None = None
@@ -162,6 +166,7 @@ class Task:
         "layer_dropout": 0.2,
         "epochs": 12,
         "word_dim": 0,
+        "endings": 0,
         "character_dim": 0,
     }
 
@@ -339,6 +344,7 @@ class Parsing(Task):
         "units": 200,
         "layer_dropout": 0.3,
         "word_dim": 50,
+        "endings": 3,
     }
 
     def read(self, path, *, training=False):

@@ -48,8 +48,9 @@ def named_weights(layer: keras.Layer, *parts: str) -> dict[str, keras.Variable]:
 class TokenVectors(keras.layers.Layer):
     """Vectors of tokens for the input and the output of a task's network.
 
-    `[word; characters]` is the baseline, trained with the task: a vector for each
-    known word in lower case, one for all others, and a small CNN over the characters.
+    `[word; endings; characters]` is the baseline, trained with the task: a vector for
+    each known word in lower case, one for all others; the sum of vectors of a word's last
+    characters; and a small CNN over all characters.
     Words start with random vectors, or with those given to `assign_word_vectors`.
     ELMo is concatenated to these at the input; or returned for the task model to
     concatenate to its network's output; or both, each with a mix of its own.
@@ -59,6 +60,8 @@ class TokenVectors(keras.layers.Layer):
             there are no word vectors.
         word_dim: size of a word's vector.
         trainable_words: whether the vectors of words are trained with the task.
+        endings: the endings of words that have a vector, of `word_dim`, see
+            `frequent_endings`; if empty, there are none.
         character_dim: size of the vector of a word's characters, even; 0 for none.
         elmo: an `Elmo` layer, or None for the baseline. It needs one representation
             for each place that `elmo_at` names.
@@ -95,6 +98,7 @@ class TokenVectors(keras.layers.Layer):
         elmo_at: str = "input",
         dropout: float = 0.5,
         trainable_words: bool = True,
+        endings: Iterable[str] = (),
         **kwargs,
     ):
         check_counts(least=0, word_dim=word_dim, character_dim=character_dim)
@@ -106,6 +110,7 @@ class TokenVectors(keras.layers.Layer):
         self.elmo = elmo
         self.elmo_at = elmo_at
         self.trainable_words = trainable_words
+        self.endings = tuple(str_tokens(endings))
         self._check()
         if self.words:
             self.word_ids = keras.layers.StringLookup(vocabulary=list(self.words))
@@ -116,6 +121,9 @@ class TokenVectors(keras.layers.Layer):
                 self.initializer,  # pyright: ignore[reportArgumentType]
                 trainable=trainable_words,
             )
+        if self.endings:
+            self.ending_ids = keras.layers.StringLookup(vocabulary=list(self.endings))
+            self.ending_vectors = Embedding(len(self.endings) + 1, word_dim)
         if character_dim:
             self.characters = CharacterCNN(
                 [(width, character_dim // len(WIDTHS)) for width in WIDTHS],
@@ -146,7 +154,8 @@ class TokenVectors(keras.layers.Layer):
     @property
     def input_dim(self) -> int:
         elmo_dim = 0 if self.elmo_at == "output" else self._elmo_dim
-        return bool(self.words) * self.word_dim + self.character_dim + elmo_dim
+        n_tables = bool(self.words) + bool(self.endings)
+        return n_tables * self.word_dim + self.character_dim + elmo_dim
 
     @property
     def output_dim(self) -> int:
@@ -170,6 +179,8 @@ class TokenVectors(keras.layers.Layer):
             return  # a loaded layer is built before the model that contains it
         if self.words:
             self.word_vectors.build((None, None))
+        if self.endings:
+            self.ending_vectors.build((None, None))
         if self.character_dim:
             self.characters.build((None, CHARACTERS.max_characters_per_token))
         if self.elmo is not None and not self.elmo.built:
@@ -209,9 +220,11 @@ class TokenVectors(keras.layers.Layer):
 
     def call(self, tokens, layers=None, training=False):
         trained = []
+        lower = tf.strings.lower(tokens, encoding="utf-8")
         if self.words:
-            lower = tf.strings.lower(tokens, encoding="utf-8")
             trained.append(self.word_vectors(self.word_ids(lower)))
+        if self.endings:
+            trained.append(self._encode_endings(lower))
         if self.character_dim:
             trained.append(self._encode_characters(tokens, training))
         at_input, at_output = self._elmo_vectors(tokens, layers, training)
@@ -221,6 +234,17 @@ class TokenVectors(keras.layers.Layer):
         if at_input is not None:
             trained.append(at_input)
         return tf.concat(trained, axis=-1), at_output, token_mask(tokens)
+
+    def _encode_endings(self, tokens):
+        """The sum of the vectors of each word's last 1, 2, … characters."""
+        words, index = tf.unique(tf.reshape(tokens, [-1]))
+        sizes = tf.range(1, max(map(len, self.endings)) + 1)[:, None]
+        first = tf.maximum(tf.strings.length(words, "UTF8_CHAR") - sizes, 0)
+        words, sizes = tf.broadcast_to(words, tf.shape(first)), sizes + 0 * first
+        endings = tf.strings.substr(words, first, sizes, "UTF8_CHAR")
+        vectors = self.ending_vectors(self.ending_ids(endings))
+        vectors = tf.gather(tf.reduce_sum(vectors, axis=0), index)
+        return tf.reshape(vectors, [*tf.unstack(tf.shape(tokens)), self.word_dim])
 
     def _encode_characters(self, tokens, training):
         """The CNN's vectors; it reads each distinct word once."""
@@ -250,6 +274,8 @@ class TokenVectors(keras.layers.Layer):
         }
         if self.words:
             weights["words/embeddings"] = self.word_vectors.embeddings
+        if self.endings:
+            weights["endings/embeddings"] = self.ending_vectors.embeddings
         return weights | named_weights(self, "characters")
 
     def get_config(self):
@@ -261,6 +287,7 @@ class TokenVectors(keras.layers.Layer):
             "elmo_at": self.elmo_at,
             "dropout": self.dropout,
             "trainable_words": self.trainable_words,
+            "endings": list(self.endings),
         }
 
     @classmethod
@@ -274,3 +301,14 @@ def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> li
     counts = collections.Counter(token.lower() for s in sentences for token in s)
     frequent = [word for word, count in counts.items() if count >= min_count]
     return sorted(frequent, key=lambda word: (-counts[word], word))
+
+
+def frequent_endings(
+    sentences: Iterable[Sequence[str]], longest: int, min_count: int = 2
+) -> list[str]:
+    """The last 1 to `longest` characters that `min_count` distinct words or more end in."""
+    words = {token.lower() for sentence in sentences for token in sentence}
+    counts = collections.Counter(
+        word[-n:] for word in words for n in range(1, longest + 1) if n <= len(word)
+    )
+    return sorted(ending for ending, count in counts.items() if count >= min_count)

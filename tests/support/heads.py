@@ -14,6 +14,7 @@ from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.task_models import built
 
 WORDS = ["the", "bank", "of"]
+ENDINGS = ["e", "nk", "r", "ver"]
 TAGS = ["DET", "NOUN", "X"]
 SPANS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 ROLES = ["B-A0", "B-V", "I-A0", "O"]
@@ -59,9 +60,9 @@ def task_model(kind, language_model, elmo_at="input", *, word_dim=5, **elmo):
     n = 2 if elmo_at == "both" else 1
     layer = Elmo.from_pretrained(language_model, num_representations=n, **elmo)
     weights = layer.bilm.get_weights()
-    vectors = TokenVectors(
-        WORDS if word_dim else [], word_dim, 0, elmo=layer, elmo_at=elmo_at
-    )
+    endings = ENDINGS if kind == "ud" else ()
+    options = {"elmo": layer, "elmo_at": elmo_at, "endings": endings}
+    vectors = TokenVectors(WORDS if word_dim else [], word_dim, 0, **options)
     model = built(MAKERS[kind](vectors))
     layer.bilm.set_weights(weights)
     return model

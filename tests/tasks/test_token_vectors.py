@@ -5,7 +5,11 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.tasks.token_vectors import TokenVectors, frequent_words
+from elmo_keras.tasks.token_vectors import (
+    TokenVectors,
+    frequent_endings,
+    frequent_words,
+)
 from tests.support.models import randomize
 
 
@@ -21,6 +25,20 @@ def test_frequent_words_are_counted_in_lower_case():
     sentences = [["Der", "der"], ["und", "neu", "und", "und"]]
     assert frequent_words(sentences) == ["und", "der"]
     assert frequent_words(sentences, 3) == ["und"]
+
+
+def test_the_vectors_of_a_words_endings_are_added():
+    sentences = [["먹는", "Ab", "나는", "나는"], ["ab", "b"]]
+    assert frequent_endings(sentences, longest=2) == ["b", "는"]
+    names = ["는", "나는", "다"]
+    vectors = TokenVectors(word_dim=5, character_dim=0, endings=names)
+    x = vectors(tf.constant([["나는", "큰 간다", ""], ["다", "", ""]]))[0].numpy()
+    other, topic, we, declarative = vectors.ending_vectors.embeddings.numpy()
+    assert vectors.input_dim == 5
+    np.testing.assert_allclose(x[0, 0], topic + we, atol=1e-6)
+    np.testing.assert_allclose(x[0, 1], declarative + other, atol=1e-6)
+    np.testing.assert_allclose(x[1, 0], 2 * declarative, atol=1e-6)
+    assert TokenVectors.from_config(vectors.get_config()).endings == (*names,)
 
 
 @pytest.mark.parametrize("place", ["input", "output", "both"])
