@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from tests.benchmarks import runner
 from tests.benchmarks.embedding import sliced
 from tests.benchmarks.serving import Clients, Server, expected_of
@@ -36,22 +38,22 @@ class Setting(NamedTuple):
 Seconds = dict[str, list[float]]  # of each round, by checkout
 
 
-def workers(setting: Setting, script: str, way: str) -> dict[str, runner.Start]:
+def workers(setting: Setting, script: str, *words: str) -> dict[str, runner.Start]:
     return {
-        name: functools.partial(runner.worker, script, setting.folder, way, root=root)
+        name: functools.partial(
+            runner.worker, script, setting.folder, *words, root=root
+        )
         for name, root in setting.roots.items()
     }
 
 
-def asked(setting: Setting, script: str, way: str, size: int = 0) -> Seconds:
+def asked(setting: Setting, request: str, size: int, *worker: str) -> Seconds:
     """Asks a worker of each checkout for the same work, of batches of `size` if given."""
-    request, more = ("file", {}) if script == "ours" else ("run", {})
-    if size:
-        request, more = "run", {"batches": sliced(setting.sentences, size)}
-    with runner.started(workers(setting, script, way)) as systems:
+    more = {"batches": sliced(setting.sentences, size)} if size else {}
+    with runner.started(workers(setting, *worker)) as systems:
         return runner.in_turns(
             systems,
-            lambda system, _: system.ask(request, **more)["seconds"],
+            lambda system, _: np.median(system.ask(request, **more)["seconds"]),
             rounds=setting.rounds,
             warm_up=1,
         )
@@ -100,15 +102,16 @@ def served(setting: Setting, clients: int) -> Seconds:
         return runner.in_turns(systems, ask, rounds=setting.rounds, warm_up=1)
 
 
+STEP = "one_device", "training", "small", "128", "float32"
 MEASURES = {  # name → title, function and its further arguments
-    "float32-1": ("sentences one by one", asked, "ours", "embedder", 1),
-    "float32-32": ("batches of 32", asked, "ours", "embedder", 32),
-    "float32-file": ("a file", asked, "ours", "embedder"),
-    "int8-1": ("sentences one by one, int8", asked, "ours", "int8", 1),
-    "int8-32": ("batches of 32, int8", asked, "ours", "int8", 32),
-    "int8-file": ("a file, int8", asked, "ours", "int8"),
-    "training": ("a training step, 128 × 20", asked, "checkout", "training"),
-    "pipelines": ("`en-pos` and `en-ner`", asked, "checkout", "pipelines"),
+    "float32-1": ("sentences one by one", asked, "run", 1, "ours", "embedder"),
+    "float32-32": ("batches of 32", asked, "run", 32, "ours", "embedder"),
+    "float32-file": ("a file", asked, "file", 0, "ours", "embedder"),
+    "int8-1": ("sentences one by one, int8", asked, "run", 1, "ours", "int8"),
+    "int8-32": ("batches of 32, int8", asked, "run", 32, "ours", "int8"),
+    "int8-file": ("a file, int8", asked, "file", 0, "ours", "int8"),
+    "training": ("a training step, 128 × 20", asked, "run", 0, *STEP),
+    "pipelines": ("`en-pos` and `en-ner`", asked, "run", 0, "ours", "pipelines"),
     "serving-1": ("a served request, one client", served, 1),
     "serving-16": ("a served request, 16 clients", served, 16),
     "help": ("`elmo-keras --help`", shown_help),

@@ -48,43 +48,26 @@ PARTS, SMALL = "train.conll.gz dev.conll", "klue-ner-v1.1_dev.first4000.tsv"
 GOLD = WIKIGOLD.partition("/")[2]
 KORQUAD = "korquad_train.json korquad_dev.json"
 WNUT = "wnut17train.conll emerging.dev.conll"
+NSMC, SST = "ratings_train.txt ratings_valid.txt", "sst_train.txt sst_dev.txt"
 EWT, GSD = (f"{x}-ud-train.conllu {x}-ud-dev.conllu" for x in ("en_ewt", "ko_gsd"))
 SQUAD, CONLL, ONTONOTES = "SQuAD, +4.7", "CoNLL-2003, +2.1", "OntoNotes, +3.2"
+NER, POS, TEXTS = Tagging(kind="ner"), Tagging(kind="pos"), Classification()
 ROWS = {  # folders, which begin with the name of the language model
     "en_qa": Row(Answering(), "questions", "train.json dev.json", 4, 2, 1, SQUAD),
     "ko_qa": Row(Answering(metric="korquad"), "questions, Korean", KORQUAD, 4, 2, 1),
     "en_snli": Row(Entailment(), "entailment", "dev.txt", 6, 2, 3, "SNLI, +0.7"),
     "en_srl_ewt": Row(Tagging(kind="srl"), "semantic roles", PARTS, 5, 2, 1, ONTONOTES),
     "en_coref_litbank": Row(Coreference(), "coreference", PARTS, 8, 2, 3, ONTONOTES),
-    "en_ner_misc": Row(
-        Tagging(kind="ner"), "entities, Wikigold", GOLD, 15, 3, 3, CONLL
-    ),
-    "ko_klue": Row(Tagging(kind="ner"), "entities, Korean", SMALL, 8, 2, 1, CONLL),
-    "en_sst5": Row(
-        Classification(),
-        "sentiment",
-        "sst_train.txt sst_dev.txt",
-        8,
-        2,
-        3,
-        "SST-5, +3.3",
-    ),
-    "ko_nsmc": Row(
-        Classification(),
-        "sentiment, Korean, 10,000",
-        "ratings_train.txt ratings_valid.txt",
-        8,
-        2,
-        3,
-    ),
-    "en_ewt": Row(Tagging(kind="pos"), "parts of speech", EWT, 6, 2, 1),
-    "ko_ud_gsd": Row(Tagging(kind="pos"), "parts of speech, Korean", GSD, 10, 3, 1),
-    "en_ner_wnut17": Row(Tagging(kind="ner"), "entities", WNUT, 15, 3, 3, CONLL),
+    "en_ner_misc": Row(NER, "entities, Wikigold", GOLD, 15, 3, 3, CONLL),
+    "ko_klue": Row(NER, "entities, Korean", SMALL, 8, 2, 1, CONLL),
+    "en_sst5": Row(TEXTS, "sentiment", SST, 8, 2, 3, "SST-5, +3.3"),
+    "ko_nsmc": Row(TEXTS, "sentiment, Korean, 10,000", NSMC, 8, 2, 3),
+    "en_ewt": Row(POS, "parts of speech", EWT, 6, 2, 1),
+    "ko_ud_gsd": Row(POS, "parts of speech, Korean", GSD, 10, 3, 1),
+    "en_ner_wnut17": Row(NER, "entities", WNUT, 15, 3, 3, CONLL),
     "en_coref_gum": Row(Coreference(), "coreference", PARTS, 20, 4, 1, ONTONOTES),
     "ko_coref_koconovel": Row(Coreference(), "coreference, Korean", PARTS, 10, 4, 1),
-    "en_goemotions": Row(
-        Classification(), "emotions, a fifth", "train.tsv dev.tsv", 8, 2, 1
-    ),
+    "en_goemotions": Row(TEXTS, "emotions, a fifth", "train.tsv dev.tsv", 8, 2, 1),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "ko_nsmc": {"limit": 10_000},
@@ -97,8 +80,6 @@ FORMATS = {  # of folders whose files are converted
     "ko_klue": "klue-ner",
     "ko_nsmc": "nsmc",
 }
-
-
 Folder = Literal[tuple(ROWS)]
 
 
@@ -147,12 +128,8 @@ def main(
             }
             settings.append(dataclasses.replace(settings[0], **changed))
         found[folder] = [measure(ROWS[folder], start) for start in settings]
-    columns = [
-        column
-        for start in starts
-        for column in (f"{start}: baseline", "with ELMo", "gain")
-    ]
-    runner.head("task", "score", *columns, "the paper")
+    columns = [[f"{start}: baseline", "with ELMo", "gain"] for start in starts]
+    runner.head("task", "score", *sum(columns, []), "the paper")
     for folder, measured in found.items():
         title = f"{ROWS[folder].title}, `{folder}`"
         cells = [cell for one in measured for cell in one.cells()]

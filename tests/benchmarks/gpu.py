@@ -10,15 +10,10 @@ build and to the first result, the seconds of each of 10 steps or passes, tokens
 the GPU's peak memory, and the greatest difference from the CPU's losses or vectors with
 its tolerance. Rows that would start after --seconds are left out. The second command
 rehearses it without a GPU.
-
-With --data, the folder of the corpora, the GPU program that trained the models of the
-package runs last in CHECKOUT, for a minute; it needs PyTorch with Triton.
 """
 
 import itertools
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,14 +40,12 @@ TOLERANCES = {
 }
 OF_BASE = "plain", "plain bfloat16", "float32", "bfloat16"
 OF_ALL = "plain", "jit", "jit bfloat16"  # with each number of rows
-PROGRAM_SECONDS = 90
 
 
 def main(
     *,
     text: Path,
     base: Path | None = None,
-    data: Path | None = None,
     presets: Sequence[runner.Preset] = ("small", "original"),
     rows: Sequence[runner.Count] = (128, 1024),
     sentences: runner.Count = 10_000,
@@ -68,14 +61,9 @@ def main(
                 jobs(rows), roots.items()
             ):
                 first = n_rows in (0, rows[0])
-                if (
-                    name == BASE
-                    and way not in OF_BASE
-                    or not first
-                    and way not in OF_ALL
-                ):
-                    continue
-                if time.monotonic() > end:
+                is_asked = name != BASE or way in OF_BASE
+                is_asked = is_asked and (first or way in OF_ALL)
+                if not is_asked or time.monotonic() > end:
                     continue
                 arguments = job, preset, str(n_rows)
                 if first and preset == presets[0] and job not in compared:
@@ -89,8 +77,6 @@ def main(
                     row["difference"] = float(np.abs(difference).max())
                     row["tolerance"] = TOLERANCES[job, words[0]]
                 print_row(name, preset, job, way, n_rows, row)
-    if base and data and time.monotonic() < end:
-        print(json.dumps({"job": "the program of CUDA", "output": program(base, data)}))
 
 
 def jobs(rows):
@@ -102,10 +88,10 @@ def jobs(rows):
         yield "embedding", way, 0, words
 
 
-def measured(folder, arguments, root, *, gpus=True):
+def measured(folder, words, root, *, gpus=True):
     """What the worker answers, in a process of its own, or the end of its error."""
     try:
-        with runner.worker("on_a_gpu", folder, *arguments, root=root, gpus=gpus) as one:
+        with runner.worker("one_device", folder, *words, root=root, gpus=gpus) as one:
             return one.ask("run")
     except RuntimeError as error:
         return {"error": str(error)[-500:], "values": np.nan}
@@ -113,26 +99,8 @@ def measured(folder, arguments, root, *, gpus=True):
 
 def print_row(system, preset, job, way, n_rows, row) -> None:
     head = {"system": system, "preset": preset, "job": job, "way": way, "rows": n_rows}
-    print(
-        json.dumps(head | {k: v for k, v in row.items() if k != "values"}), flush=True
-    )
-
-
-def program(base, data) -> str:
-    """The end of what the earlier program for GPUs prints until its time is over."""
-    command = [sys.executable, "-m", "tests.benchmarks.gpu_training", data, "out", "en"]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=base,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=PROGRAM_SECONDS,
-        )
-        output = done.stdout
-    except subprocess.TimeoutExpired as error:
-        output = error.stdout or b""
-    return output.decode(errors="replace")[-500:]
+    shown = {k: v for k, v in row.items() if k != "values"}
+    print(json.dumps(head | shown), flush=True)
 
 
 if __name__ == "__main__":

@@ -52,14 +52,13 @@ def main(data: Path, /, *, spacy: bool = True) -> None:
             for name, script in systems.items()
         }
         print(f"Scored by {workers['official'].hello}, F1 × 100.\n")
-        runner.head(
-            "pipeline, text", "measure", "raw text", "gold tokens", "spaCy, raw"
-        )
+        columns = "measure", "raw text", "gold tokens", "spaCy, raw"
+        runner.head("pipeline, text", *columns)
         ewt = list(read_treebank(data / "en_ewt/en_ewt-ud-dev.conllu"))
         gsd = list(read_treebank(data / "ko_ud_gsd/ko_gsd-ud-dev.conllu", 10))
-        read_by_spacy = (
-            workers["spaCy"].ask("read", texts=[d.text for d in ewt]) if spacy else None
-        )
+        texts, read_by_spacy = [d.text for d in ewt], None
+        if spacy:
+            read_by_spacy = workers["spaCy"].ask("read", texts=texts)
         score_trees("en-ud", "EWT", ewt, workers["official"])
         score_trees("ko-ud", "GSD", gsd, workers["official"])
         score_words("en-pos", "EWT", ewt, workers["official"], read_by_spacy)
@@ -139,14 +138,10 @@ def score_words(
     read_by_spacy: list[dict] | None = None,
 ) -> None:
     pipe = pipeline(name)
-    read = [document for document, _ in tag(pipe, [d.text for d in gold])]
-    tokens = [[d.text[a:b] for a, b, _ in s] for d in gold for s in d.sentences]
-    on_tokens = pipe(tokens)
+    found = [token["label"] for row in pipe(words_of(gold)) for token in row]
     tags = [t for d in gold for _, _, t in d.words]
-    right = sum(
-        a == r["label"] for a, r in zip(tags, (r for x in on_tokens for r in x))
-    )
-    columns = [read]
+    right = sum(map(str.__eq__, tags, found))
+    columns = [[document for document, _ in tag(pipe, [d.text for d in gold])]]
     if read_by_spacy:
         columns.append(
             [Document(d.text, x["sentences"]) for d, x in zip(gold, read_by_spacy)]
@@ -156,6 +151,10 @@ def score_words(
         on_gold = f"{100 * right / len(tags):.2f}" if measure == "UPOS" else ""
         own, *others = (f"{score[measure]:.2f}" for score in scores)
         runner.row(f"`{name}`, {title}", measure, own, on_gold, *others or [""])
+
+
+def words_of(documents: list[Document]) -> list[list[str]]:
+    return [[d.text[a:b] for a, b, _ in s] for d in documents for s in d.sentences]
 
 
 def official_scores(official, gold, documents):
@@ -176,13 +175,8 @@ def score_trees(
     name: str, title: str, gold: list[Document], official: runner.Worker
 ) -> None:
     """All columns of `annotate`'s CoNLL-U; on the treebank's own sentences and words too."""
-    pipe = pipeline(name)
-    inputs = (
-        [d.text for d in gold],
-        [[d.text[a:b] for a, b, _ in s] for d in gold for s in d.sentences],
-    )
-    columns = []
-    for texts in inputs:
+    pipe, columns = pipeline(name), []
+    for texts in [d.text for d in gold], words_of(gold):
         read = [read_text(i, text, pipe.tokenizer) for i, text in enumerate(texts)]
         rows = [
             conllu(text, [pipe], predictions)
@@ -233,7 +227,6 @@ def score_entities(
         for e, results in zip(examples, pipe([e["tokens"] for e in examples]))
     ]
     held_out = {id(e) for e in hold_out(examples, 0.2)[1]}
-    is_held_out = [id(e) in held_out for e in examples]
     columns = [raw]
     if read_by_spacy:
         columns.append([[tuple(e) for e in x["entities"]] for x in read_by_spacy])
@@ -245,7 +238,7 @@ def score_entities(
     runner.row(
         "`en-ner`, UNER", measure, own, f"{micro_f1(on_tokens):.2f}", *others or [""]
     )
-    held = [counts for counts, keep in zip(on_tokens, is_held_out) if keep]
+    held = [counts for e, counts in zip(examples, on_tokens) if id(e) in held_out]
     runner.row("`en-ner`, UNER", "a fifth, held out", "", f"{micro_f1(held):.2f}", "")
 
 

@@ -56,8 +56,8 @@ Preset = Literal[tuple(PRESETS)]
 Start = Callable[[], contextlib.AbstractContextManager]  # of a system
 
 
-def make_app(report: Callable[..., int | None]) -> App:
-    """What parses the arguments of a benchmark: the parameters of its function."""
+def run(report: Callable[..., int | None]) -> None:
+    """Runs a benchmark with the arguments of the command; names the machine."""
     app = App(
         help=sys.modules["__main__"].__doc__,
         help_format="plaintext",
@@ -65,12 +65,7 @@ def make_app(report: Callable[..., int | None]) -> App:
         result_action="return_value",
     )
     app.default(report)
-    return app
-
-
-def run(report: Callable[..., int | None]) -> None:
-    """Runs a benchmark with the arguments of the command; names the machine."""
-    status = make_app(report)(sys.argv[1:])
+    status = app(sys.argv[1:])
     print(f"\n{machine()}")
     sys.exit(status)
 

@@ -1,7 +1,8 @@
 """elmo-keras' side of the benchmarks, through public names only: `ours.py FOLDER WAY`.
 
 WAY is `float32` or `bfloat16` (`Elmo.all_layers` in a `tf.function`), `embedder`; or,
-without TensorFlow, `int8` or `litert` (float32), with `-1` for one thread. PYTHONPATH names the checkout.
+without TensorFlow, `int8` or `litert` (float32), with `-1` for one thread, or the heads of
+`pipelines`. PYTHONPATH names the checkout.
 """
 
 import functools
@@ -16,6 +17,9 @@ from elmo_keras import Embedder, embed_corpus
 
 
 def main(folder: Path, way: str) -> None:
+    if way == "pipelines":
+        protocol.answer_requests(way, {"run": pipelines(folder)})
+        return
     kind, *one = way.split("-")
     if kind in ("int8", "litert"):
         path = lite_file(folder, {"litert": "float32"}.get(kind, kind))
@@ -40,6 +44,17 @@ def main(folder: Path, way: str) -> None:
         return protocol.timed(protocol.read(text), work)
 
     protocol.answer_requests(hello, protocol.requests(embed) | {"file": file})
+
+
+def pipelines(folder: Path):
+    from elmo_keras import pipeline
+
+    # Each checkout has files of its own for LiteRT.
+    os.environ["ELMO_KERAS_CACHE"] = str(folder / Path(os.environ["PYTHONPATH"]).name)
+    heads = [pipeline("en-pos"), pipeline("en-ner")]
+    text = protocol.read(folder / "sentences.txt")
+    lines = [" ".join(sentence) for sentence in text]
+    return lambda: protocol.timed(text, lambda: [len(head(lines)) for head in heads])
 
 
 def lite_file(folder: Path, arithmetic: str) -> Path:

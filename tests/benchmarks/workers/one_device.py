@@ -1,6 +1,6 @@
 """Training or embedding on one device, by names that earlier versions have too.
 
-    python on_a_gpu.py FOLDER training|embedding PRESET ROWS ARITHMETIC [jit] [replicas]
+    python one_device.py FOLDER training|embedding PRESET ROWS ARITHMETIC [jit] [replicas]
 
 FOLDER holds a model and `sentences.txt`. PYTHONPATH names the checkout.
 """
@@ -90,13 +90,12 @@ def training(sentences, preset, n_rows, arithmetic, more):
 def embedding(sentences, folder, arithmetic):
     batch, lines = sentences[:BATCH], [" ".join(s) for s in sentences]
 
-    def timed(work, n_tokens):
-        work()
-        ends = [time.perf_counter()]
-        for _ in range(STEPS):
-            work()
-            ends.append(time.perf_counter())
-        return n_tokens / float(np.median(np.diff(ends)))
+    def rate(embedder, some):
+        embedder.encode(some)
+        passes = [
+            protocol.timed(some, lambda: embedder.encode(some)) for _ in range(STEPS)
+        ]
+        return float(np.median([p["tokens"] / p["seconds"] for p in passes]))
 
     def run():
         begin = time.perf_counter()
@@ -105,22 +104,14 @@ def embedding(sentences, folder, arithmetic):
         vectors = embedder.encode(batch)
         first = time.perf_counter()
         new = ek.Embedder(folder, arithmetic=arithmetic)
-        n_tokens = sum(map(len, sentences))
-        start = time.perf_counter()
-        for _ in new.stream(lines):
-            pass
-        whole = time.perf_counter() - start
+        whole = protocol.timed(sentences, lambda: [None for _ in new.stream(lines)])
         vectors = np.concatenate(vectors[:COMPARED], axis=1).astype(float)
         return {
             "build s": built - begin,
             "first s": first - built,
-            "one sentence: tokens/s": timed(
-                lambda: embedder.encode([batch[0]]), len(batch[0])
-            ),
-            "batches: tokens/s": timed(
-                lambda: embedder.encode(batch), sum(map(len, batch))
-            ),
-            "new sentences: tokens/s": n_tokens / whole,
+            "one sentence: tokens/s": rate(embedder, batch[:1]),
+            "batches: tokens/s": rate(embedder, batch),
+            "new sentences: tokens/s": whole["tokens"] / whole["seconds"],
             "values": vectors.tolist(),
         }
 
