@@ -61,6 +61,19 @@ def installed_version(package: str) -> str | None:
 
 
 @contextlib.contextmanager
+def naming_damage(message: str, unless_value_error: str = "") -> Iterator[None]:
+    """Makes errors by damaged content, which are of all kinds, a `ValueError`."""
+    try:
+        yield
+    except Exception as error:
+        if getattr(error, "errno", None) is not None:  # of the disk, not of the content
+            raise
+        hint = "" if isinstance(error, ValueError) else unless_value_error
+        text = " ".join(f"{message} {error!s:.500} {hint}".split())
+        raise ValueError(text) from error
+
+
+@contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path; the file written there replaces `path` at the end."""
     for left_over in left_overs(path):

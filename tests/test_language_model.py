@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
-from elmo_keras.analyses import score as score_command
+from elmo_keras.analyses import predictions
 from tests.support.commands import command
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
@@ -98,7 +98,7 @@ def test_the_command_prints_a_line_for_each_sentence(model, tmp_path, capsys):
     text.write_text("\n".join(" ".join(tokens) for tokens in SENTENCES))
     assert score([str(text), "--model", "lm"]) == 0
     heading, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert heading == score_command.SENTENCES
+    assert heading == predictions.SENTENCES
     for number, (row, scores) in enumerate(zip(rows, model.score(SENTENCES)), 1):
         assert row[0] == str(number) and row[-1] == " ".join(scores.tokens)
         np.testing.assert_allclose([*map(float, row[3:5])], scores.totals, atol=1e-3)

@@ -17,7 +17,7 @@ from elmo_keras.embed.embedder import Embedder, check_layers
 from elmo_keras.embed.outputs import is_npy, is_parquet
 from elmo_keras.embed.writers.npy import open_npy
 from elmo_keras.files import OtherRun, check_same_run, file_stamp, replacing
-from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.arguments import Count, OneLayer
@@ -80,7 +80,7 @@ def search(
             given
         overwrite: replace vectors and an index as soon as new ones are finished
     """
-    in_parquet = is_parquet(file) or file.is_dir()
+    in_parquet, outputs = is_parquet(file) or file.is_dir(), []
     if in_parquet and (vectors or layers is not None or (overwrite and not index)):
         raise ValueError(
             "--layers, --vectors, and --overwrite without --index, are for a text."
@@ -89,10 +89,10 @@ def search(
         raise ValueError("--nprobe is for --index.")
     layers = "mix" if layers is None else layers
     if in_parquet:
-        vectors, outputs = file.absolute(), []
+        vectors = file.absolute()
     else:
         vectors = vectors or file.with_name(f"{file.name}.{layers}.npy")
-        outputs = [vectors]
+        outputs.append(vectors)
         if not is_npy(vectors):
             raise ValueError(f"--vectors should end in .npy. Received: {vectors}")
     if index is not None:
@@ -123,7 +123,7 @@ def search(
     else:
         make_index(sentences, outputs[-1], index, center=center, overwrite=overwrite)
         searched = FaissIndex(outputs[-1], sentences, nprobe)
-    for tokens in read_queries(query, embedder):
+    for tokens in _read_queries(query, embedder):
         print(f"Closest to: {' '.join(tokens)}")
         print(f" cosine {sentences.id_name:>8}  sentence")
         for row, cosine in zip(*searched.closest(embedder.encode([tokens])[0], top)):
@@ -132,8 +132,7 @@ def search(
             print(f"{cosine:7.3f} {id!s:>8}  {text}", flush=True)
 
 
-def read_queries(query: Sequence[str], embedder: Embedder) -> Iterator[list[str]]:
-    """The tokens of a query, or of each line of standard input where there is none."""
+def _read_queries(query, embedder):
     if not query:
         lines = lines_of(sys.stdin.buffer, "standard input")
         yield from filter(None, embedder.split(lines))
@@ -182,7 +181,6 @@ class TextSentences:
         yield from np.array_split(self._vectors, 1 + len(self) // ROWS_AT_ONCE)
 
     def vectors(self, rows: Sequence[int]) -> np.ndarray:
-        """The vectors of some rows: `(rows, dim)`."""
         return self._vectors[rows]
 
     def sentence(self, row: int) -> tuple[Any, str]:
@@ -191,11 +189,7 @@ class TextSentences:
 
 
 class ParquetSentences:
-    """The rows of a Parquet file, or of all `.parquet` files of a folder.
-
-    The files are those that `embed_corpus` writes with `pooling="mean"`, all with vectors
-    of the same model and size.
-    """
+    """The rows of a file that `embed_corpus` writes with `pooling="mean"`, or of a folder."""
 
     id_name = "id"
 
@@ -210,16 +204,14 @@ class ParquetSentences:
         if not self._paths:
             raise FileNotFoundError(f"There are no .parquet files in {path}.")
         self._rows = ParquetRows(self._paths)
-        self._metadata = [schema_metadata(schema) for schema in self._rows.schemas]
-        self.metadata = self._metadata[0] | {
-            "files": list(map(file_stamp, self._paths))
-        }
+        self._metadata = list(map(schema_metadata, self._rows.schemas))
+        stamps = list(map(file_stamp, self._paths))
+        self.metadata = self._metadata[0] | {"files": stamps}
         for path, schema in zip(self._paths, self._rows.schemas):
             if missing := {"id", "text", "vector"} - {*schema.names}:
                 raise ValueError(
-                    f"{path} should have the columns `id`, `text` and `vector`, one "
-                    "vector of each sentence, as `embed --pooling mean` writes them. "
-                    f"Missing: {', '.join(sorted(missing))}"
+                    f"{path} should have the columns of `embed --pooling mean`. Missing: "
+                    f"{', '.join(sorted(missing))}"
                 )
 
     def prepare(self, embedder: Embedder, *_, **__) -> None:
@@ -234,7 +226,6 @@ class ParquetSentences:
         return len(self._rows)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """The vectors, block by block: `(rows, dim)`."""
         first = 0
         while first < len(self):
             block, _ = self._read_block(first)
@@ -242,7 +233,6 @@ class ParquetSentences:
             first += len(block)
 
     def vectors(self, rows: Sequence[int]) -> np.ndarray:
-        """The vectors of some rows: `(rows, dim)`."""
         blocks = map(self._read_block, rows)
         return np.stack([block[position] for block, position in blocks])
 
@@ -293,8 +283,7 @@ class ExactIndex:
     """The vectors of sentences in memory; a query is compared with each.
 
     A sentence without tokens, whose vector is 0, is never a match. `center` subtracts the
-    mean of all sentences: what they have in common, such as articles and a full stop,
-    brings all cosines near 1.
+    mean of all sentences: what they have in common brings all cosines near 1.
     """
 
     def __init__(self, blocks: Iterable[np.ndarray], center: bool = False):
@@ -311,12 +300,10 @@ class ExactIndex:
 
 
 class FaissIndex:
-    """The vectors of sentences in a file that `make_index` made.
+    """The vectors of sentences in a file that `make_index` made, mapped into memory.
 
-    It is mapped into memory, so that it opens at once. A query searches `nprobe` lists
-    of an index with IVF, by default a sixteenth of them and at least 16. An index may
-    hold vectors in fewer bits or dimensions: of the best ones the cosines are those of the
-    stored vectors of `sentences`. faiss can crash on a file that is made to harm.
+    An index may hold vectors in fewer bits or dimensions: of the best ones the cosines are
+    those of the stored vectors of `sentences`. faiss can crash on a file made to harm.
     """
 
     def __init__(
@@ -328,7 +315,6 @@ class FaissIndex:
         import faiss
 
         self._sentences = sentences
-
         metadata = read_metadata(path)
         # faiss would crash on a mapped file that is cut short.
         if path.stat().st_size != metadata.get("bytes"):
@@ -363,8 +349,8 @@ def new_index(dim: int, description: str) -> "faiss.Index":
             raise RuntimeError("It has no lists.")
     except RuntimeError as error:
         raise ValueError(
-            f"--index should describe an index that faiss makes of vectors of {dim} "
-            f"numbers, such as Flat or IVF1024,SQ8. Received: {description}. {error}"
+            f"--index should describe an index of faiss for {dim} numbers, such as "
+            f"IVF1024,SQ8. Received: {description}. {error}"
         ) from error
     takes_ids = isinstance(index, (faiss.IndexIVF, faiss.IndexIDMap))
     return index if takes_ids else faiss.IndexIDMap(index)
@@ -379,8 +365,8 @@ def make_index(
     overwrite: bool = False,
 ) -> None:
     """Makes the file of a `FaissIndex`, unless it exists."""
-    digest = hashlib.sha256(json.dumps(sentences.metadata).encode()).hexdigest()
-    rows = len(sentences)
+    rows, source = len(sentences), json.dumps(sentences.metadata).encode()
+    digest = hashlib.sha256(source).hexdigest()
     metadata = {"vectors": digest, "rows": rows, "index": description, "center": center}
     if not overwrite and path.exists():
         check_metadata(path, metadata)

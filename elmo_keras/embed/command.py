@@ -1,5 +1,6 @@
 """The command `embed`."""
 
+import functools
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,7 +11,7 @@ from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import Embedder, check_layers, uses_litert
 from elmo_keras.embed.outputs import check_output, check_output_folder, is_npy
 from elmo_keras.embed.text_rows import PIECE_BYTES
-from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.util.arguments import Count, Finite, Layers, Mix
 from elmo_keras.util.command import import_tensorflow, stopping
@@ -137,34 +138,27 @@ def embed(
             cache_bytes=cache_megabytes * 2**20,
             lazy=engine is not None,  # workers read the model
         )
-        if engine is None:
-            summary = embed_corpus(
-                embedder,
-                paths[0],
-                output,
-                shard=shard,
-                forget_sentences=forget_sentences,
-                overwrite=overwrite,
-                progress=True,
-                stop=stop.is_set,
-            )
-        else:
+        write = functools.partial(embed_corpus, embedder, paths[0], output, shard=shard)
+        if engine:
             from elmo_keras.embed.ray import embed_on_ray
 
-            summary = embed_on_ray(
+            write = functools.partial(
+                embed_on_ray,
                 embedder,
                 paths,
                 output,
                 text_column=text_column,
                 id_column=id_column,
-                forget_sentences=forget_sentences,
-                overwrite=overwrite,
                 workers=workers,
                 address=address,
                 part_bytes=part_kilobytes * 2**10,
-                progress=True,
-                stop=stop.is_set,
             )
+        summary = write(
+            forget_sentences=forget_sentences,
+            overwrite=overwrite,
+            progress=True,
+            stop=stop.is_set,
+        )
     print(summary)
     if not summary.finished:
         raise KeyboardInterrupt

@@ -7,14 +7,16 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from elmo_keras.embed.embedder import Batch, Embedder
-from elmo_keras.embed.engines.engine import Engine
-from elmo_keras.embed.outputs import check_output, is_hdf5, is_npy, is_parquet
-from elmo_keras.embed.parts import (
+from elmo_keras.embed.outputs import (
     Parts,
     Summary,
+    check_output,
+    is_hdf5,
+    is_npy,
+    is_parquet,
     read_part_metadata,
     read_parts,
     sentence_to_index,
@@ -23,12 +25,10 @@ from elmo_keras.embed.parts import (
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.writers.npy import write_npy
 from elmo_keras.progress import Progress
-from elmo_keras.text.length_batches import in_turn
+from elmo_keras.text.length_batches import in_turn, read_ahead
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo
-
-T = TypeVar("T")
 
 
 def embed_corpus(
@@ -45,9 +45,8 @@ def embed_corpus(
     """Writes the vectors of all sentences of a text file.
 
     Each batch is written as a part in the folder `OUTPUT.unfinished`, and the parts
-    become the file when all are there; they take the disk space twice then. If a call
-    is stopped or killed, the same call resumes with the parts that are missing or that
-    the disk has damaged, and the result is the same byte for byte.
+    become the file when all are there; they take the disk space twice then. After a stop
+    or a kill the same call resumes, and the result is the same byte for byte.
 
     Args:
         model: an `Embedder`, or any model that it reads, for the default vectors.
@@ -88,10 +87,9 @@ def embed_corpus(
         raise ValueError("For .npy an `Embedder` should have `pooling`.")
     texts = not (forget_sentences or is_npy(output))
     name = f"{shard[0]}/{shard[1]}"
+    metadata = embedder.file_metadata(name)
     if is_parquet(output):
         metadata = embedder.parquet_metadata(name, texts=texts)
-    else:
-        metadata = embedder.file_metadata(name)
     job = metadata | {"pooling": embedder.pooling}
     lines, parts = _Lines(source, shard), Parts(output, ".npy", read_part_metadata)
     with parts.only_writer(), Progress(disable=not progress) as bar:
@@ -99,22 +97,16 @@ def embed_corpus(
         written = _write_parts(embedder, lines, parts, texts, stop)
         summary = parts.count(written, bar, lines.share, stop)
         if summary.finished:
-            shape = summary.sentences, *(n or 0 for n in embedder.engine.shape)
-            _join_parts(parts, shape, embedder.engine, metadata, texts, shard[1])
+            n, engine = summary.sentences, embedder.engine
+            _join_parts(parts, n, engine, metadata, texts, shard[1])
     return summary
 
 
-def _write_parts(
-    embedder: Embedder,
-    lines: "_Lines",
-    parts: Parts,
-    texts: bool,
-    stop: Callable[[], bool],
-) -> Iterator[tuple[bool, int, int]]:
-    """Computes the parts that are missing."""
+def _write_parts(embedder, lines, parts, texts, stop):
+    """Computes the parts that are missing; yields as `Parts.count` takes them."""
     pending, batches = None, embedder.batches(lines, embedder.new_words())
     with ThreadPoolExecutor(1) as writer:
-        for index, batch in enumerate(_read_ahead(batches)):
+        for index, batch in enumerate(read_ahead(batches)):
             if stop():
                 break
             metadata = lines.describe(batch, texts, embedder.engine.n_boundaries)
@@ -130,23 +122,7 @@ def _write_parts(
             pending.result()
 
 
-def _read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yields the items; a thread makes each while the one before it is used."""
-    with ThreadPoolExecutor(1) as thread:
-        following = thread.submit(next, items, None)
-        while (item := following.result()) is not None:
-            following = thread.submit(next, items, None)
-            yield item
-
-
-def _join_parts(
-    parts: Parts,
-    shape: tuple[int, ...],
-    engine: Engine,
-    metadata: dict[str, Any],
-    texts: bool,
-    step: int,
-) -> None:
+def _join_parts(parts, n_sentences, engine, metadata, texts, step):
     paths = parts.parts_from(0)
     contents = read_parts(paths, engine.shape)
     batches = ((part["sentences"], arrays) for part, arrays in contents)
@@ -157,6 +133,7 @@ def _join_parts(
         index = sentence_to_index(paths) if texts else None
         write_hdf5(parts.whole, batches, metadata=metadata, sentence_to_index=index)
     elif is_npy(parts.output):
+        shape = n_sentences, *(n or 0 for n in engine.shape)
         write_npy(parts.whole, batches, shape=shape, dtype=engine.dtype, step=step)
     else:
         from elmo_keras.embed.writers.parquet import Row, Rows

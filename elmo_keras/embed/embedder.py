@@ -26,7 +26,7 @@ from elmo_keras.text.length_batches import (
     balanced_batches,
     chunks,
     in_turn,
-    map_ahead,
+    read_ahead,
 )
 from elmo_keras.text.sentences import (
     Sentence,
@@ -55,18 +55,16 @@ class Embedder:
 
     Sentences are sorted by length and packed without padding, and the
     context-independent vectors of words are kept from one call to the next. There is
-    no other state: a sentence has the same vectors in any call. Where there is a GPU,
-    batches are padded to a few shapes instead, which XLA compiles at their first use.
+    no other state. Where there is a GPU, batches are padded to a few shapes instead,
+    which XLA compiles at their first use.
 
     Several threads can use one embedder. Its pickle holds the path or name of the
-    model, not the weights; another process reads the model at the first use. Embedders
-    are equal if all their arguments are.
+    model, not the weights. Embedders are equal if all their arguments are.
 
     Args:
-        model: a model that `Elmo.from_pretrained` reads; a `.tflite` file of `export
-            --format litert`, which takes neither TensorFlow nor Keras; or an `Elmo`
-            layer, whose weights must not change any more. An embedder of a layer
-            can't be pickled.
+        model: a model that `Elmo.from_pretrained` reads; a `.tflite` file, which takes
+            neither TensorFlow nor Keras; or an `Elmo` layer, whose weights must not
+            change any more, and of which an embedder can't be pickled.
         weights: the path of published HDF5 weights, if `model` is an `options.json`.
         layers: `"mix"`, the model's own mix of its layers, or their average if it has
             none; `"average"`, `"top"`, `"all"`, or the index of a layer.
@@ -87,8 +85,7 @@ class Embedder:
             2048 with LiteRT.
         cache_bytes: about how much memory is used to keep the vectors of words.
         threads: with LiteRT, 1 or 2: by default one for each direction.
-        lazy: whether the model is read at the first use, as by a pickled embedder, and
-            not now: for a program that only sends the embedder to others.
+        lazy: whether the model is read at the first use, as by a pickled embedder.
 
     Raises:
         FileNotFoundError: a file of the model is missing; the message names it.
@@ -135,18 +132,15 @@ class Embedder:
         check_choices(("float32", "float16"), dtype=self.dtype)
         check_choices((None, "mean", "max"), pooling=self.pooling)
         check_counts(most=2**63 - 1, cache_bytes=self.cache_bytes)
-        if self.tokens_at_once is not None:
-            check_counts(tokens_at_once=self.tokens_at_once)
-        if self.threads is not None:
-            check_counts(threads=self.threads)
+        for name in "tokens_at_once", "threads":
+            if getattr(self, name) is not None:
+                check_counts(**{name: getattr(self, name)})
         is_layer = hasattr(self.model, "bilm")
         if is_layer and not (self.weights is None and self.arithmetic is None):
             raise ValueError(
-                "`weights` and `arithmetic` belong to a model that is read. Received "
-                "them with an `Elmo` layer."
+                "`weights` and `arithmetic` belong to a model that is read, not to a layer."
             )
-        if self.arithmetic is not None:
-            check_choices(get_args(Arithmetic), arithmetic=self.arithmetic)
+        check_choices((None, *get_args(Arithmetic)), arithmetic=self.arithmetic)
         if self.tokenizer is not None:
             find_tokenizer(self.tokenizer)
         if not is_layer:
@@ -230,8 +224,8 @@ class Embedder:
     def _computed(self, tokens, n_sentences, bar):
         """The index of each sentence and its array, in the order of the work."""
         n_done, batches = 0, self.batches(tokens)
-        compute = map_ahead if self.engine.ahead else map
-        for batch, arrays in compute(lambda b: (b, self.embed_batch(b)), batches):
+        for batch in read_ahead(batches) if self.engine.ahead else batches:
+            arrays = self.embed_batch(batch)
             n_done += len(arrays)
             bar.add(int(batch.lengths.sum()), n_sentences and n_done / n_sentences)
             yield from zip(batch.sentences, arrays)
@@ -251,9 +245,8 @@ class Embedder:
         n_tokens, first = self._tokens_at_once, 0
         if self.lower_case:
             sentences = ([t.decode().lower().encode() for t in s] for s in sentences)
-        for chunk in chunks(
-            sentences, SORTED_TOGETHER * n_tokens, lambda s: len(s) + N_BOUNDARIES
-        ):
+        at_once = SORTED_TOGETHER * n_tokens
+        for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):
             table, word_ids = cache.encode(chunk)
             lengths = np.array([len(ids) for ids in word_ids])
             for indices in balanced_batches(lengths.tolist(), n_tokens):
@@ -305,22 +298,19 @@ class Embedder:
     def metadata(self) -> dict[str, Any]:
         """Everything that the vectors depend on, as JSON values."""
         engine, tokenizer = self.engine, self._tokenizer
-        mix = engine.mix if engine.layers == "mix" else {}
-        names = "keep_sentence_boundaries", "lower_case"
         tokenizer = getattr(tokenizer, "__qualname__", tokenizer)
-        return (
-            mix
-            | {name: True for name in names if getattr(self, name)}
-            | {
-                "model": engine.model,
-                "layers": engine.layers,
-                "dtype": engine.dtype,
-                "arithmetic": engine.arithmetic,
-                "pooling": engine.pooling,
-                # None for spaces, as in files of earlier versions.
-                "tokenizer": None if tokenizer == "spaces" else tokenizer,
-            }
-        )
+        names = "keep_sentence_boundaries", "lower_case"
+        return {
+            **(engine.mix if engine.layers == "mix" else {}),
+            **{name: True for name in names if getattr(self, name)},
+            "model": engine.model,
+            "layers": engine.layers,
+            "dtype": engine.dtype,
+            "arithmetic": engine.arithmetic,
+            "pooling": engine.pooling,
+            # None for spaces, as in files of earlier versions.
+            "tokenizer": None if tokenizer == "spaces" else tokenizer,
+        }
 
     def file_metadata(self, shard: str = "1/1") -> dict[str, Any]:
         """The metadata of every file of these vectors, as JSON values."""
@@ -357,27 +347,26 @@ class Embedder:
                 if read.expected and read.expected != self.fingerprint:
                     read.engine = None
                     raise ValueError(
-                        f"{self.model} has changed since the embedder was pickled. Make "
-                        "the embedder again."
+                        f"{self.model} has changed since the embedder was pickled."
                     )
                 read.words = self.new_words()
             return read
 
     def _read_engine(self) -> Engine:
-        if not self.is_lite:
+        if self.is_lite:
+            from elmo_keras.embed.engines.litert import LiteRTEngine, read_litert
+
+            engine = LiteRTEngine
+            bilm = read_litert(self.model, self.weights, self.arithmetic, self.threads)
+        else:
             with quiet_import():
                 from elmo_keras.elmo import Elmo
-                from elmo_keras.embed.engines.compiled import engine_of_devices
+                from elmo_keras.embed.engines.tensorflow import engine_of_devices
 
             engine, bilm = engine_of_devices(), self.model
             if isinstance(bilm, str):
                 dtype = self.arithmetic or "float32"
                 bilm = Elmo.from_pretrained(bilm, weights=self.weights, dtype=dtype)
-        else:
-            from elmo_keras.embed.engines.litert import LiteRTEngine, read_litert
-
-            engine = LiteRTEngine
-            bilm = read_litert(self.model, self.weights, self.arithmetic, self.threads)
         return engine(
             bilm,
             self.layers,
@@ -391,11 +380,11 @@ class Embedder:
     def __reduce__(self):
         if not isinstance(self.model, str):
             raise TypeError(
-                "An `Embedder` of an `Elmo` layer can't be pickled. Make it from the "
-                "path or the name of a model."
+                "An embedder of a layer can't be pickled. Make it from the path or the "
+                "name of a model."
             )
-        is_read = self._read.engine is not None
-        fingerprint = self.fingerprint if is_read else self._read.expected
+        read = self._read
+        fingerprint = read.expected if read.engine is None else self.fingerprint
         fields = [field.name for field in dataclasses.fields(self) if field.init]
         arguments = {name: getattr(self, name) for name in fields}
         return _unpickle, (arguments, fingerprint)

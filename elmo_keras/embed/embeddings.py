@@ -111,14 +111,12 @@ def _shards(path) -> Iterator[Path]:
     }
     if not shards:
         raise FileNotFoundError(
-            f"There is no file {path}, and there are no shards of it."
+            f"There is no file {path}, and there is no shard of it."
         )
     count, *others = {count for _, count in shards}
     if others:
-        raise FileNotFoundError(
-            f"The shards of {path} should all be `.i-of-n` for one n. Found: "
-            f"{sorted(other.name for other in shards.values())}"
-        )
+        names = sorted(other.name for other in shards.values())
+        raise FileNotFoundError(f"The shards of {path} should be of one n: {names}")
     for i in range(1, count + 1):
         if (i, count) not in shards:
             raise FileNotFoundError(f"Shard {i} of {count} of {path} is missing.")

@@ -22,8 +22,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.outputs import check_output_folder
-from elmo_keras.embed.parts import Parts, Summary
+from elmo_keras.embed.outputs import Parts, Summary, check_output_folder
 from elmo_keras.embed.text_rows import PIECE_BYTES, Piece, TextRows, split_pieces
 from elmo_keras.embed.writers.parquet import Row, Rows
 from elmo_keras.hub.local_files import local_files
@@ -47,17 +46,13 @@ class BatchEmbedder:
     Give the class, not an instance, to `Dataset.map_batches`, so that each worker
     reads the model once and uses the processors and GPUs that Ray assigns to it.
 
-    The new columns are those of `writers.parquet.Rows`: `vector`, `vectors`, or
-    `layer_0`, `layer_1`, …. In a dictionary of arrays they are `(rows, dim)`, or
-    `(rows,)` with an array `(tokens, dim)` in each place.
+    The new columns are those of `writers.parquet.Rows`. In a dictionary of arrays they
+    are `(rows, dim)`, or `(rows,)` with an array `(tokens, dim)` in each place.
 
     Args:
         model: an `Embedder`, such as a lazy one, or a model that it reads. A path is
             the same on all workers.
         text_column: the column of sentences, each a string or a list of tokens.
-
-    Raises:
-        FileNotFoundError, ValueError: as `Embedder`.
     """
 
     def __init__(self, model: str | Path | Embedder, text_column: str = "text"):
@@ -138,10 +133,9 @@ def embed_on_ray(
 ) -> Summary:
     """Writes the vectors of all sentences of many files, by workers of a Ray cluster.
 
-    The corpus is divided into parts, `part-NNNNNNN.parquet`, with the columns of
-    `writers.parquet.Rows`; files and rows are in the order of the corpus. Each part is a
-    task of Ray, which runs again if its process ends. As in `embed_corpus`, the parts
-    grow in the folder `OUTPUT.unfinished`, and the same call resumes.
+    The parts, `part-NNNNNNN.parquet`, have the columns of `writers.parquet.Rows`; files and
+    rows are in the order of the corpus. Each part is a task of Ray, which runs again if
+    its process ends. As in `embed_corpus`, the same call resumes.
 
     This process reads the inputs; the workers read the model, and write. All need
     the folder of the output under the same path.
@@ -151,13 +145,13 @@ def embed_on_ray(
             path for all workers. A published one is downloaded to this machine.
         inputs: files or patterns of files: text or Parquet, see `text_rows.TextRows`.
         output: a folder, which may be missing or empty.
-        text_column, id_column: see `text_rows.TextRows`. With an `id_column`, `id`
-            holds its values, and the column `number` the indices of the sentences.
+        text_column, id_column: see `text_rows.TextRows`. With an `id_column`, the column
+            `number` holds the indices of the sentences.
         workers: how many parts are computed at a time; None for one on each GPU of the
             cluster, or on each processor if there are no GPUs.
-        address: of the cluster: `auto`, `HOST:PORT` or what else `ray.init` takes; None
-            for `RAY_ADDRESS`, or else for a cluster on this machine alone.
-        part_bytes: size of a part in bytes of text, see `text_rows.split_pieces`.
+        address: of the cluster, as `ray.init` takes it; None for `RAY_ADDRESS`, or else for
+            a cluster on this machine alone.
+        part_bytes: size of a part in bytes of text.
         forget_sentences, overwrite, progress, stop: as in `embed_corpus`.
 
     Raises:
@@ -213,13 +207,8 @@ def embed_on_ray(
     return summary
 
 
-def _write_parts(
-    parts: Parts,
-    pieces: Iterator[Piece],
-    write: Callable[[Piece], "ray.ObjectRef[dict[str, Any]]"],
-    n_workers: int,
-    stop: Callable[[], bool],
-) -> Iterator[tuple[bool, int, int]]:
+def _write_parts(parts, pieces, write, n_workers, stop):
+    """Starts a task for each part that is missing; yields as `Parts.count` takes them."""
     tasks: list[ray.ObjectRef[dict[str, Any]]] = []
     while not stop():
         following = list(itertools.islice(pieces, n_workers - len(tasks)))
@@ -259,7 +248,6 @@ def _result(task: "ray.ObjectRef[dict[str, Any]]") -> dict[str, Any]:
 
 
 def describe_vectors(embedder: Embedder, texts: bool) -> dict[str, Any]:
-    """Everything that the vectors of a job depend on."""
     return on_this_worker(embedder).parquet_metadata(texts=texts)
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from elmo_keras.text.files import LONGEST_LINE, check_unchanged, lines_of
 from elmo_keras.text.length_batches import chunks
 
 # The least text whose work is lost when a process ends. Words are not computed again
-# for it: a worker keeps their vectors from one piece to the next, see `parts`.
+# for it: a worker keeps their vectors from one piece to the next.
 PIECE_BYTES = 2**18
 ROWS_AT_ONCE = 1024  # of Parquet
 STRINGS = "string", "large_string", "dictionary<values=string"
@@ -64,15 +63,13 @@ class TextRows:
         *,
         only_lines: bool = False,
     ):
-        self._paths, self._only_lines, self._n_read = paths, only_lines, 0
+        self._paths, self._only_lines = paths, only_lines
         self.text_column, self._id_column = text_column or "text", id_column
         self._column_of_parquet = text_column or id_column
-        self._columns = [self.text_column, *([id_column] if id_column else [])]
-        stats = [path.stat() for path in paths]
-        regular = all(stat.S_ISREG(one.st_mode) for one in stats)
-        self._sizes = [one.st_size for one in stats]
-        self._total = max(sum(self._sizes), 1) if regular else None
-        self._n_bytes = 0.0
+        self._sizes = [path.stat().st_size for path in paths]
+        are_files = all(path.is_file() for path in paths)
+        self._total = max(sum(self._sizes), 1) if are_files else None
+        self._n_read, self._n_bytes = 0, 0.0
         self._id_type: type | None = None
 
     def share(self, n_rows: int) -> float | None:
@@ -112,16 +109,17 @@ class TextRows:
         try:
             parquet = pq.ParquetFile(file)
             schema = parquet.schema_arrow
-            for column in self._columns:
+            columns = [c for c in (self.text_column, self._id_column) if c]
+            for column in columns:
                 if column not in schema.names:
-                    others = ", ".join(schema.names) or "none"
+                    names = ", ".join(schema.names) or "none"
                     raise ValueError(
-                        f"{path} has no column `{column}`. It has: {others:.500}"
+                        f"{path} has no column `{column}`. It has: {names:.500}"
                     )
             if self._id_column:
                 self._check_ids(path, str(schema.field(self._id_column).type))
             n_rows = max(parquet.metadata.num_rows, 1)
-            for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=self._columns):
+            for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=columns):
                 for values in batch.to_pylist():
                     n_read += 1
                     source = f"{path}, row {n_read}"

@@ -15,13 +15,11 @@ WORDS_AT_ONCE = 1024
 
 
 class WordVectors:
-    """Word ids and their context-independent vectors, a table at a time.
+    """Word ids and their context-independent vectors, a table of `cache_bytes` at a time.
 
-    Several threads can use it. Words are computed with those that got their ids
-    together with them, when a vector of one of them or of later ones is needed: the
-    last digits of a vector may depend on the words that it is computed with, and so
-    they are the same in a run that resumes. A table takes about `cache_bytes`; then a
-    new one is started.
+    Several threads can use it. Words are computed with those that got their ids together
+    with them: the last digits of a vector may depend on the words that it is computed
+    with, and so they are the same in a run that resumes.
     """
 
     def __init__(self, engine: Engine, cache_bytes: int):

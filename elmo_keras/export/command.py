@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from elmo_keras.config import Splitting
 from elmo_keras.embed.embedder import check_layers
 from elmo_keras.export.version_paths import check_export, export_metadata
-from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
 from elmo_keras.pipelines.pipeline import find_head, is_head, keras_file
 from elmo_keras.tasks.head_files import keras_model, read_head

@@ -23,9 +23,8 @@ from elmo_keras.export.version_paths import new_version
 from elmo_keras.tasks.answer_text import as_utf8, text_answers
 from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.text.graph_tokenizer import placed_words
-from elmo_keras.text.string_search import StringSearch
-from elmo_keras.text.tokens import pad_ragged
+from elmo_keras.text.characters import StringSearch
+from elmo_keras.text.tokens import pad_ragged, placed_words
 
 PREDICATE = "predicate"
 # The networks of tasks are padded, unlike the language model: 11 KB for each position

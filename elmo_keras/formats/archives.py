@@ -1,7 +1,6 @@
 """Zips and tars: looked through within bounds, and unpacked once into the cache."""
 
 import bz2
-import contextlib
 import functools
 import glob
 import gzip
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from elmo_keras.files import file_digest
+from elmo_keras.files import file_digest, naming_damage
 from elmo_keras.hub.cache import UNPACKED, cache_folder, only_writer
 from elmo_keras.hub.catalogue import SOFTMAX
 
@@ -23,6 +22,7 @@ MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
 FREE_BYTES, MAX_RATIO = 2**26, 30
 _COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
+_ZIP = b"PK\3\4"
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 _BLOCK = 2**20  # bytes that are read together, such as the header of a tar
 # Patterns of the files that only the folder of a model holds.
@@ -38,21 +38,17 @@ def unpack(path: Path) -> Path:
     """
     cache = cache_folder()
     parent = (path.parent if path.is_relative_to(cache) else cache) / UNPACKED
-    stem = f"{path.name}-{_fingerprint(str(path.resolve()))}"
+    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()
+    stem = f"{path.name}-{place[:8]}"
     folder = parent / f"{stem}-{file_digest(path)[:8]}"
     if not folder.exists():
-        message = f"Waiting for another process, which unpacks {path}."
-        with only_writer(parent, message):
+        with only_writer(parent, f"Waiting for another process, which unpacks {path}."):
             if not folder.exists():
                 earlier = [*parent.glob(f"{glob.escape(stem)}-*")]
                 _unpack(path, folder)
                 for other in earlier:  # of an archive that was replaced since
                     shutil.rmtree(other, ignore_errors=True)
     return _folder_of_model(folder, path)
-
-
-def _fingerprint(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _unpack(path, folder):
@@ -89,20 +85,21 @@ def _folder_of_model(folder, path):
 
 
 def is_archive(path: Path) -> bool:
-    with path.open("rb") as file:
-        is_zip = file.read(4) == b"PK\3\4"
-    return is_zip or zipfile.is_zipfile(path) or _tar_opener(path) is not None
+    is_zip = _start(path).startswith(_ZIP) or zipfile.is_zipfile(path)
+    return is_zip or _tar_opener(path) is not None
 
 
 def _tar_opener(path):
-    with path.open("rb") as file:
-        start = file.read(512)
-    if start.startswith(b"PK\3\4"):  # a zip, whatever follows
-        return None
-    if start[257:262] == b"ustar":
+    start = _start(path)
+    if start[257:262] == b"ustar" and not start.startswith(_ZIP):
         return open
     matches = (opener for magic, opener in _OPENERS.items() if start.startswith(magic))
     return next(matches, None)
+
+
+def _start(path):
+    with path.open("rb") as file:
+        return file.read(512)
 
 
 def read_archive(path: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -112,7 +109,7 @@ def read_archive(path: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
     an archive may hold. Contents should be read before the next file.
     """
     names, total = set(), 0
-    with _naming_errors(f"{path} should be a complete zip or tar."):
+    with naming_damage(f"{path} should be a complete zip or tar."):
         members = (_members_of_tar if _tar_opener(path) else _members_of_zip)(path)
         for count, (is_file, name, size, open_member) in enumerate(members):
             if count == MAX_MEMBERS:
@@ -131,7 +128,7 @@ def read_archive(path: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
 
 
 def _blocks(message, size, open_member):
-    with _naming_errors(message), open_member() as file:
+    with naming_damage(message), open_member() as file:
         while size:
             block = file.read(min(size, _BLOCK))
             if not block:
@@ -188,13 +185,3 @@ def _check_size(path, size):
         raise ValueError(
             f"Its {packed:,} bytes unpack to {size:,} or more, which weights don't."
         )
-
-
-@contextlib.contextmanager
-def _naming_errors(message):
-    try:
-        yield
-    except Exception as error:  # damaged content raises all kinds
-        if getattr(error, "errno", None) is not None:  # of the disk, not of the content
-            raise
-        raise ValueError(f"{message} {error!s:.500}") from error

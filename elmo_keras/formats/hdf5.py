@@ -21,7 +21,8 @@ import h5py
 import numpy as np
 import pyfive
 
-from elmo_keras.formats.packed import join_scales
+from elmo_keras.files import naming_damage
+from elmo_keras.formats.quantise import join_scales
 
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
 _DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3  # filters
@@ -46,18 +47,9 @@ def open_hdf5(source: str | Path | bytes, name: str = "") -> "Hdf5File":
 
 @contextlib.contextmanager
 def _naming_damage(message):
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of pyfive
-            yield
-    except Exception as error:  # pyfive raises all kinds where structures are damaged
-        if getattr(error, "errno", None) is not None:  # of the disk, not of the content
-            raise
-        reason = " ".join(str(error).split())[:500]
-        if not isinstance(error, ValueError):
-            reason = (
-                f"A structure in it is damaged, or of a rare kind. {reason} {_REWRITE}"
-            )
-        raise ValueError(f"{message} {reason}") from error
+    rare = f"A structure in it is damaged, or of a rare kind. {_REWRITE}"
+    with warnings.catch_warnings(action="ignore"), naming_damage(message, rare):
+        yield  # pyfive warns, and raises all kinds where structures are damaged
 
 
 class Hdf5File:
@@ -128,9 +120,7 @@ class Dataset:
         with _naming_damage(f"`{self.name}` is damaged."):
             dtype = np.dtype(self._dataset.dtype.str)
             if dtype.kind not in "biuf":
-                raise ValueError(
-                    f"It should hold numbers. Found: {self._dataset.dtype}"
-                )
+                raise ValueError(f"It should hold numbers. Found: {dtype}")
             n_bytes = math.prod(self.shape) * dtype.itemsize
             layout = self._dataset.id.layout_class
             if n_bytes == 0:
@@ -142,10 +132,7 @@ class Dataset:
             start = self._dataset.id.data_offset if layout == _CONTIGUOUS else 0
             content = self._data[start : start + n_bytes]
             if layout != _CONTIGUOUS or len(content) < n_bytes:
-                raise ValueError(
-                    "It was never written, or its values are in another file, or the "
-                    "file ends too early."
-                )
+                raise ValueError("Its values were never written, or are elsewhere.")
             return np.frombuffer(content, dtype).reshape(self.shape)[index]
 
     def text(self) -> str:

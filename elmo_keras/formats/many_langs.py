@@ -107,10 +107,14 @@ def _dictionary(folder, embedder, settings):
         characters = _read_dic(folder / "char.dic", len(embedder[_CHARACTER_EMBEDDING]))
     if settings["word_dim"]:
         words = _read_dic(folder / "word.dic", len(embedder[_WORD_EMBEDDING]))
+    return make_dictionary(characters, words, f"char.dic or word.dic in {folder}")
+
+
+def make_dictionary(characters: str, words: str, source: str) -> TokenDictionary:
     try:
         return TokenDictionary(characters, words)
     except ValueError as error:
-        raise ValueError(f"char.dic or word.dic in {folder}: {error}") from error
+        raise ValueError(f"{source}: {error}") from error
 
 
 def _read_dic(path, n_ids):
@@ -132,8 +136,8 @@ def _read_dic(path, n_ids):
         ids[parts[0]] = int(parts[1][:18])
         if ids[parts[0]] >= n_ids:
             raise ValueError(
-                f"{path}, line {i}, should have an id below {n_ids}, the number of vectors in "
-                f"token_embedder.pkl. Received: {ids[parts[0]]}"
+                f"{path}, line {i}, should have an id below {n_ids}, the number of vectors "
+                f"in {TOKEN_EMBEDDER}. Received: {ids[parts[0]]}"
             )
     if len(set(ids.values())) < len(ids):
         raise ValueError(f"{path} should have one id for each key. Some share one.")

@@ -18,12 +18,12 @@ from elmo_keras.config import (
 )
 from elmo_keras.files import replacing
 from elmo_keras.formats.archives import is_archive, unpack
-from elmo_keras.formats.checkpoints import read_checkpoint
+from elmo_keras.formats.checkpoints import read_checkpoint, read_hub_module
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
-from elmo_keras.formats.hub_module import read_hub_module
 from elmo_keras.formats.many_langs import (
     ENCODER,
     TOKEN_EMBEDDER,
+    make_dictionary,
     read_many_langs,
     read_text,
 )
@@ -34,11 +34,11 @@ from elmo_keras.formats.model_files import (
     make_mix,
     mix_content,
 )
-from elmo_keras.formats.model_parts import OF_SOFTMAX
 from elmo_keras.formats.published import softmax_table, write_table, write_weights
 from elmo_keras.hub.catalogue import (
     CHARACTERS,
     MIX,
+    OF_SOFTMAX,
     OPTIONS,
     SOFTMAX,
     VOCABULARY,
@@ -68,10 +68,9 @@ def find_model(
             `.tar.bz2`) with one `….hdf5` and one `…options.json`, with a checkpoint
             of bilm-tf and its `options.json`, with a TF 1 Hub module, or with a model
             of ELMoForManyLangs; the prefix of a checkpoint; or, with `weights`, the
-            path of an `options.json`. Files that were found are returned as they are.
+            path of an `options.json`.
         weights: the path of HDF5 weights.
-        prefer_checkpoint: whether a checkpoint of bilm-tf, which holds a softmax, comes
-            before HDF5 weights in the same directory or archive.
+        prefer_checkpoint: whether a checkpoint of bilm-tf comes before HDF5 weights.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
@@ -101,9 +100,8 @@ def find_model(
     if not _existing(model).is_dir():
         if not is_archive(model):
             raise ValueError(
-                f"{model} should be a model directory, or a zip or tar of one, which "
-                "may be packed by gzip or bzip2. If it is an options.json, give the "
-                "weights as well."
+                f"{model} should be a model directory, or a zip or tar of one. If it is "
+                "an options.json, give the weights as well."
             )
         model = unpack(model)
     return _read_folder(model, prefer_checkpoint)
@@ -117,8 +115,8 @@ def _existing(path):
 
 def _read_folder(folder, prefer_checkpoint):
     checkpoints = _files(folder, "*.index")
-    weights = set(_files(folder, "*.hdf5")) - set(_files(folder, PUBLISHED_SOFTMAX))
-    is_ours = weights and _files(folder, f"*{OPTIONS}")
+    is_ours = _files(folder, "*.hdf5", PUBLISHED_SOFTMAX)
+    is_ours = is_ours and _files(folder, f"*{OPTIONS}")
     if not is_ours or (checkpoints and prefer_checkpoint):
         if (folder / TOKEN_EMBEDDER).exists() or (folder / ENCODER).exists():
             return read_many_langs(folder)
@@ -132,17 +130,16 @@ def _read_folder(folder, prefer_checkpoint):
 def _read_model_directory(folder):
     """A model directory of this package, or options and HDF5 weights of any names."""
     options = read_options(_require(folder, OPTIONS, f"*{OPTIONS}"))
-    datasets = _weights(folder, options)
-    if is_of_tokens(options):
-        dictionary = _dictionary_of(options, _vocabulary(folder))
-    else:
-        dictionary = _dictionary(folder, options) if has_dictionary(options) else None
+    datasets, vocabulary = _weights(folder, options), _vocabulary(folder)
+    dictionary = _dictionary_of(options, vocabulary)
+    if has_dictionary(options) and not is_of_tokens(options):
+        dictionary = _dictionary(folder, options)
     config, mix = ElmoConfig.from_options(options, dictionary), folder / MIX
     return ModelFiles(
         config=config,
         options=options,
         datasets=datasets,
-        vocabulary_path=_vocabulary(folder),
+        vocabulary_path=vocabulary,
         softmax_path=_only(folder, SOFTMAX, PUBLISHED_SOFTMAX),
         mix=make_mix(mix, read_options(mix), config) if mix.exists() else None,
     )
@@ -150,11 +147,11 @@ def _read_model_directory(folder):
 
 def _weights(folder, options):
     """The datasets; those of a model of tokens may have a file of vectors of words."""
-    softmax = _files(folder, PUBLISHED_SOFTMAX)
-    paths = [path for path in _files(folder, "*.hdf5") if path not in softmax]
+    paths = _files(folder, "*.hdf5", PUBLISHED_SOFTMAX)
     if not is_of_tokens(options) or len(paths) != 2:
-        weights = _require(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
-        return open_hdf5(weights).datasets
+        return open_hdf5(
+            _require(folder, WEIGHTS, "*.hdf5", PUBLISHED_SOFTMAX)
+        ).datasets
     first, second = (open_hdf5(path).datasets for path in paths)
     if ("embedding" in first) == ("embedding" in second):
         raise ValueError(
@@ -178,10 +175,7 @@ def _dictionary(folder, options):
         characters = read_text(folder / CHARACTERS).removesuffix("\n")
     if (folder / WORDS).exists():
         words = read_text(folder / WORDS).removesuffix("\n")
-    try:
-        return TokenDictionary(characters, words)
-    except ValueError as error:
-        raise ValueError(f"{CHARACTERS} or {WORDS}: {error}") from error
+    return make_dictionary(characters, words, f"{CHARACTERS} or {WORDS}")
 
 
 def _read_bilm_tf(prefix):
@@ -189,15 +183,12 @@ def _read_bilm_tf(prefix):
     path = prefix.with_name(OPTIONS)
     if not path.exists():
         raise FileNotFoundError(
-            f"There is no {path}. A checkpoint of bilm-tf should hold .index and .data "
-            f"files with {OPTIONS} beside them."
+            f"There is no {path}. A checkpoint of bilm-tf should have it beside its files."
         )
-    options = read_options(path)
-    vocabulary = _vocabulary(prefix.parent)
-    dictionary = _dictionary_of(options, vocabulary)
+    options, vocabulary = read_options(path), _vocabulary(prefix.parent)
     datasets, accumulators = read_checkpoint(prefix)
     return ModelFiles(
-        config=ElmoConfig.from_options(options, dictionary),
+        config=ElmoConfig.from_options(options, _dictionary_of(options, vocabulary)),
         options=options,
         datasets=datasets,
         accumulators=accumulators,
@@ -206,26 +197,25 @@ def _read_bilm_tf(prefix):
     )
 
 
-def _files(folder, pattern):
-    return [path for path in folder.glob(pattern) if path.is_file()]
+def _files(folder, pattern, but=""):
+    paths = [path for path in folder.glob(pattern) if path.is_file()]
+    return [path for path in paths if not (but and path.match(but))]
 
 
-def _only(folder, name, pattern, but=None):
+def _only(folder, name, pattern, but=""):
     """The file of a name, or else the only match of a pattern, or None."""
     if (folder / name).is_file():
         return folder / name
-    others = _files(folder, but) if but else []
-    paths = [path for path in _files(folder, pattern) if path not in others]
+    paths = _files(folder, pattern, but)
     if len(paths) > 1:
         raise ValueError(
             f"{folder} should hold {name} or one file of another name ({pattern}). "
-            f"Found: {', '.join(sorted(path.name for path in paths)[:4])}. Move the "
-            "others elsewhere."
+            f"Found: {shortened(sorted(path.name for path in paths))}"
         )
     return paths[0] if paths else None
 
 
-def _require(folder, name, pattern, but=None):
+def _require(folder, name, pattern, but=""):
     path = _only(folder, name, pattern, but)
     if path is None:
         names = sorted(path.name for path in folder.iterdir())
@@ -305,10 +295,7 @@ def save_model(
         words = dictionary.words.split("\n")
         vocabulary = vocabulary or Vocabulary(words)
         if TokenDictionary.from_vocabulary(vocabulary.words) != dictionary:
-            raise ValueError(
-                "`vocabulary` should be that of the model of tokens, each of whose words "
-                "has a vector. Received another one."
-            )
+            raise ValueError("`vocabulary` should be that of the model of tokens.")
     elif dictionary is not None:
         texts = {CHARACTERS: dictionary.characters, WORDS: dictionary.words}
         kept = {name: f"{text}\n".encode() for name, text in texts.items() if text}

@@ -12,7 +12,6 @@ import numpy as np
 from elmo_keras.argument_checks import shortened
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.checkpoints import ADAGRAD
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.published import (
     check_shapes,
@@ -30,6 +29,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
 
 _MAX_VALUE = float(np.finfo(np.float32).max)
+ADAGRAD = "Adagrad"  # ending of the names of accumulators
 SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax
 
 
@@ -44,9 +44,7 @@ def make_mix(path: Path, values: Mapping[str, Any], config: ElmoConfig) -> Mix:
     """A mix of a file's values, which should be numbers, one for each layer."""
     scalars, gamma = values.get("scalars"), values.get("gamma")
     numbers = [*scalars, gamma] if isinstance(scalars, list) else []
-    are_finite = all(
-        type(value) in (int, float) and abs(value) <= _MAX_VALUE for value in numbers
-    )
+    are_finite = all(type(x) in (int, float) and abs(x) <= _MAX_VALUE for x in numbers)
     if len(numbers) != config.n_layers + 2 or not are_finite:
         raise ValueError(
             f"{path} should hold a mix, {config.n_layers + 1} finite `scalars`, one for "
@@ -58,8 +56,7 @@ def make_mix(path: Path, values: Mapping[str, Any], config: ElmoConfig) -> Mix:
 def mix_content(mix: ScalarMix | Mix) -> bytes:
     if isinstance(mix, ScalarMix) and mix.layer_choice != "mix":
         raise ValueError(
-            "A mix that is kept should have weights, those of `layers='mix'`. "
-            f"Received: {mix.layer_choice!r}"
+            f"A mix should be that of `layers='mix'`. Received: {mix.layer_choice!r}"
         )
     scalars = np.asarray(mix.scalars, np.float32).tolist()
     values = {"scalars": scalars, "gamma": float(np.float32(mix.gamma))}
@@ -123,20 +120,15 @@ class ModelFiles:
         """Those of a checkpoint, in the order of `bilm.trainable_weights`."""
         if not self.accumulators:
             return None
-        table = published_table(bilm)
+        table, values = published_table(bilm), {}
         if bilm.softmax is not None and self.vocabulary is not None:
             self._softmax(self.vocabulary)  # it should be that of the vocabulary
             table |= softmax_table(bilm)
         slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
-        shapes = {name: entry.shape for name, entry in slots.items()}
-        check_shapes(shapes, self.accumulators)
-        values = {
-            id(variable): rows
-            for name, entry in slots.items()
-            for variable, rows in split(
-                entry, finite_values(name, self.accumulators[name])
-            )
-        }
+        check_shapes({n: entry.shape for n, entry in slots.items()}, self.accumulators)
+        for name, entry in slots.items():
+            array = finite_values(name, self.accumulators[name])
+            values.update((id(v), rows) for v, rows in split(entry, array))
         return [values[id(v)] for v in bilm.trainable_weights]
 
     def _softmax(self, vocabulary: Vocabulary) -> Mapping[str, Any]:
@@ -146,16 +138,14 @@ class ModelFiles:
             file = open_hdf5(self.softmax_path)
             if file.text_attribute(SOFTMAX_DIGEST) not in (None, vocabulary.digest):
                 raise ValueError(
-                    f"{VOCABULARY} is not the one that {self.softmax_path} was trained "
-                    "with. Put that one back."
+                    f"{VOCABULARY} is not the one of {self.softmax_path}. Put it back."
                 )
             datasets = file.datasets
         kernel = datasets.get("softmax/W")
         if kernel is not None and kernel.shape[:1] not in ((), (len(vocabulary),)):
             raise ValueError(
                 f"`{kernel.name}` should have a row for each of the {len(vocabulary):,} "
-                f"words of the vocabulary. Found: {list(kernel.shape)}. Give the "
-                "vocabulary that it was trained with."
+                f"words of its vocabulary. Found: {list(kernel.shape)}"
             )
         check_shapes(softmax_shapes(self.config, len(vocabulary)), datasets)
         return datasets

@@ -13,7 +13,7 @@ import tensorflow as tf
 from elmo_keras.argument_checks import shortened
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.packed import write_packed
+from elmo_keras.formats.quantise import write_packed
 from elmo_keras.layers.blocked_weights import blocked, unblock
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 
@@ -151,10 +151,10 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
     surplus = [n for n in datasets if n not in shapes and n.startswith(published)]
     if surplus:
         names = shortened(sorted(_name_in_file(n, datasets[n]) for n in surplus))
+        reason = _OF_PROJECTION * surplus[0].endswith("W_P_0")
         raise ValueError(
             f"The weights hold {names}, which a biLM of these options doesn't have. "
-            + (_OF_PROJECTION if surplus[0].endswith("W_P_0") else "")
-            + "Check that options and weights belong together."
+            f"{reason}Check that options and weights belong together."
         )
     check_shapes(shapes, datasets)
 
@@ -201,7 +201,7 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
     raise ValueError(
         f"`{name}` should hold finite numbers. Found: {array[index]} at "
         f"{[int(i) for i in index]}, and {np.sum(~is_finite) - 1:,} more. Get the "
-        "file again, or use weights from before the training diverged."
+        "file again."
     )
 
 
@@ -266,8 +266,7 @@ def write_table(
 
 
 def array_of(entry: Entry) -> np.ndarray:
-    arrays = [_rows(variable) for variable in entry.variables]
-    return np.concatenate(arrays).reshape(entry.shape)
+    return np.concatenate(list(map(_rows, entry.variables))).reshape(entry.shape)
 
 
 def _rows(variable) -> Any:

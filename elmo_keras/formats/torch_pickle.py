@@ -145,23 +145,19 @@ def _unpickle(file):
                 stack.append(value)
             case "GLOBAL":
                 stack.append(_find_global(*str(value).split(" ", 1)))
-            case "EMPTY_TUPLE":
-                stack.append(())
             case "TUPLE1" | "TUPLE2" | "TUPLE3":
                 n = int(opcode.name[-1])
                 stack[-n:] = [tuple(stack[-n:])]
             case "TUPLE":
                 stack.append(tuple(pop_mark()))
-            case "EMPTY_LIST":
-                stack.append([])
+            case "EMPTY_TUPLE" | "EMPTY_LIST" | "EMPTY_DICT":
+                stack.append(_EMPTY[opcode.name]())
             case "APPEND":
                 item = stack.pop()
                 stack[-1].append(item)
             case "APPENDS":
                 items = pop_mark()
                 stack[-1].extend(items)
-            case "EMPTY_DICT":
-                stack.append({})
             case "SETITEM":
                 value, key = stack.pop(), stack.pop()
                 _set_items(stack[-1], [(key, value)])
@@ -181,6 +177,7 @@ def _unpickle(file):
     return stack.pop()
 
 
+_EMPTY = {"EMPTY_TUPLE": tuple, "EMPTY_LIST": list, "EMPTY_DICT": dict}
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _VALUES = (
     "BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINSTRING BINSTRING".split()
@@ -199,15 +196,12 @@ def _find_global(module, name):
         return _FUNCTIONS[module, name]
     if module == "torch" and name in _DTYPES:
         return name
-    raise ValueError(
-        f"It asks for {module}.{name}, which no dictionary of float tensors needs."
-    )
+    raise ValueError(f"It asks for {module}.{name}, which no float tensors need.")
 
 
 def _refer(tag, dtype, key, _, count, *view):
     """The storage that a tensor refers to."""
-    are_names = isinstance(key, str) and isinstance(dtype, str)
-    is_known = are_names and tag == "storage" and dtype in _DTYPES
+    is_known = tag == "storage" and isinstance(key, str) and dtype in [*_DTYPES]
     if not is_known or view not in ((), (None,)) or not _is_size(count):
         raise ValueError("It refers to an unknown storage.")
     return _Storage(key, np.dtype(_DTYPES[dtype]), count)

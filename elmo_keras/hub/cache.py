@@ -98,9 +98,9 @@ def model_folder(name: str) -> Path:
     if model and folder_name(model.name) in folders:
         return cache_folder() / folder_name(model.name)
     hub = " `hf cache` manages that of Hugging Face." * name.startswith(HUB)
+    names = ", ".join(folders) or "nothing"
     raise ValueError(
-        f"{name} is not in the cache, {cache_folder()}, which holds "
-        f"{', '.join(folders) or 'nothing'}.{hub}"
+        f"{name} is not in the cache, {cache_folder()}, which holds {names}.{hub}"
     )
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import glob
 import importlib.resources
 import re
 import tomllib
@@ -21,6 +22,16 @@ CHARACTERS, WORDS = "characters.txt", "words.txt"
 HEAD_FILES = "head.json", "head.npz", "predicates/head.json", "predicates/head.npz"
 # Those that it may have besides options and weights.
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
+TRAINING = "training"  # a folder
+# What training and `save_model` write to a model directory.
+PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, TRAINING, CARD, CURVES
+# The softmax and the vocabulary beside published options and weights.
+OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"
+# The files of a directory in another layout, such as a checkpoint of bilm-tf.
+OF_OTHERS = (
+    "*options.json *config.json *.hdf5 *.h5 *.zip *.txt *.pkl *.dic checkpoint "
+    "*.index *.meta *.data-* *.pb variables"
+).split()
 
 ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
 NLPL, NLPL_ADDRESS = "nlpl:", "http://vectors.nlpl.eu/repository/20/{}.zip"
@@ -159,3 +170,20 @@ def check_address(address: str) -> str:
             f"Received: {address}"
         )
     return address
+
+
+def parts_of_model(model: str | Path) -> list[Path]:
+    """The files and folders of a model (directory, file or prefix), if they exist or not."""
+    model = Path(model)
+    if model.is_dir():
+        if (model / OPTIONS).exists() and (model / WEIGHTS).exists():
+            parts = [model / part for part in PARTS]
+            others = {path for pattern in OF_SOFTMAX for path in model.glob(pattern)}
+            return parts + sorted(others - {*parts})
+        return [path for pattern in OF_OTHERS for path in model.glob(pattern)]
+    if model.exists():
+        return [model]
+    if not model.with_name(f"{model.name}.index").exists():
+        return [model]
+    of_prefix = model.parent.glob(f"{glob.escape(model.name)}.*")
+    return [*of_prefix, model.with_name(OPTIONS), model.with_name(VOCABULARY)]

@@ -11,7 +11,7 @@ from elmo_keras.hub.cache import (
     remove_model,
 )
 from elmo_keras.hub.catalogue import catalogue, heads, required_model
-from elmo_keras.hub.download import download_model
+from elmo_keras.hub.local_files import download_model
 from elmo_keras.util.markdown_table import markdown_table
 
 HEAD = "name", "language", "trained on", "files", "licence", "MB", "cached MB"
@@ -50,12 +50,18 @@ def models(
     if action == "path" and not names:
         print(cache_folder())
     for name in names:
-        if action == "fetch":
-            fetch(name, softmax=softmax)
-        elif action == "remove":
+        if action == "remove":
             print(f"{remove_model(name)} was removed.")
-        else:
+        elif action == "path":
             print(model_folder(name))
+        else:
+            model = required_model(name)
+            if softmax and not model.extra:
+                raise ValueError(
+                    f"No softmax of {name} is published. Leave out --softmax."
+                )
+            path, weights = download_model(model, with_extra=softmax)
+            print(f"{name} is in {path.parent if weights else path}")
 
 
 def list_models(words: Sequence[str] = ()) -> str:
@@ -70,29 +76,20 @@ def list_models(words: Sequence[str] = ()) -> str:
             model.text,
             model.layout,
             model.licence,
-            "by hand" if model.unavailable else _thousands(model.megabytes),
-            _megabytes(sizes.pop(folder_name(model.name), 0)),
+            "by hand" if model.unavailable else _megabytes(model.megabytes),
+            _cached(sizes.pop(folder_name(model.name), 0)),
         ]
         for model in (*in_package, *heads(), *others)
     ]
-    rows += [[name, *5 * [""], _megabytes(size)] for name, size in sizes.items()]
+    rows += [[name, *5 * [""], _cached(size)] for name, size in sizes.items()]
     wanted = [word.casefold() for word in words]
     shown = [row for row in rows if all(w in " ".join(row).casefold() for w in wanted)]
     return markdown_table(HEAD, shown, N_TEXTS)
 
 
-def _thousands(size):
+def _megabytes(size):
     return f"{size:,.{int(size < 10)}f}" if size else ""
 
 
-def _megabytes(size):
+def _cached(size):
     return f"{size / 1e6:,.1f}" if size else ""
-
-
-def fetch(name: str, *, softmax: bool = False) -> None:
-    """Downloads a model to the cache."""
-    model = required_model(name)
-    if softmax and not model.extra:
-        raise ValueError(f"No softmax of {name} is published. Leave out --softmax.")
-    path, weights = download_model(model, with_extra=softmax)
-    print(f"{name} is in {path.parent if weights else path}")

@@ -107,12 +107,8 @@ def push_to_hub(
             f"`model` should be a folder with {OPTIONS} and {WEIGHTS}, or of a head. "
             f"Received: {model}"
         )
-    below = (
-        json.loads((folder / HEAD_FILES[0]).read_bytes())["language_model"]
-        if is_head
-        else ""
-    )
-    if Path(below).is_absolute():
+    head = json.loads((folder / HEAD_FILES[0]).read_bytes()) if is_head else {}
+    if Path(below := head.get("language_model", "")).is_absolute():
         raise ValueError(
             f"The head's language model is at {below}, where nobody else has it. Push that "
             "one first, and train the head with its hf://OWNER/NAME as the model."

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from elmo_keras.embed.parts import (
+from elmo_keras.embed.outputs import (
     Parts,
     folder_of,
     read_part_metadata,

@@ -38,7 +38,7 @@ from elmo_keras.tasks.head_files import (
     whole_head,
 )
 from elmo_keras.tasks.trees import JOINED
-from elmo_keras.text.length_batches import chunks, map_ahead
+from elmo_keras.text.length_batches import chunks, read_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.text.truecase import Truecaser
 from elmo_keras.text.vocabulary import Vocabulary
@@ -198,7 +198,7 @@ def _predict_together(pipelines, texts):
 
     size, rows = pipelines[0].batch_size, []
     batches = chunks(parts(), size, lambda part: len(part[0]) or 1)
-    for batch, embedded in map_ahead(embed, batches):
+    for batch, embedded in read_ahead(map(embed, batches)):
         columns = (p.predict(embedded[id(p.embedder)]) for p in pipelines)
         for (_, text), *row in zip(batch, *columns):
             rows.append(row)

@@ -10,7 +10,7 @@ from elmo_keras.text.tokenizers import word_spans
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from elmo_keras.text.graph_tokenizer import PlacedWords
+    from elmo_keras.text.tokens import PlacedWords
 
 LONGEST_ANSWER = 30  # tokens
 NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens

@@ -15,8 +15,7 @@ from keras.callbacks import LambdaCallback
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.files import check_same_run, installed_version, replacing
-from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.hub.catalogue import CARD, HEAD_FILES
+from elmo_keras.hub.catalogue import CARD, HEAD_FILES, parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.tasks.batches import Batches
 from elmo_keras.tasks.card import write_card

@@ -21,9 +21,8 @@ import numpy as np
 
 from elmo_keras.argument_checks import check_choices, check_counts, check_numbers
 from elmo_keras.files import file_digest, replacing, whole_file
-from elmo_keras.formats.model_parts import TRAINING, parts_of_model
 from elmo_keras.formats.quantise import quantise
-from elmo_keras.hub.catalogue import HEAD_FILES
+from elmo_keras.hub.catalogue import HEAD_FILES, TRAINING, parts_of_model
 from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.quiet import quiet_import
 from elmo_keras.tasks.span_ends import SpanEnds

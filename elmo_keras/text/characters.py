@@ -1,7 +1,7 @@
 """From tokens to character ids: one function for training, prediction and serving."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import how_to_install
 from elmo_keras.config import ElmoConfig, TokenDictionary
-from elmo_keras.text.string_search import StringSearch
 from elmo_keras.text.tokens import dense_tokens, string_tensor
 from elmo_keras.text.word_ids import (
     BEGIN_OF_SENTENCE,
@@ -21,6 +20,8 @@ from elmo_keras.text.word_ids import (
     PADDING,
     index_keys,
 )
+
+N_FINGERPRINTS = 2**62
 
 
 def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
@@ -172,6 +173,42 @@ def _dictionary_ids(tokens, config):
     ids = tf.where(index == ends, tables.marks["<bow>"], ids)
     ids = tf.where(index > ends, tables.marks["<pad>"], ids)
     return tf.concat([words, ids], axis=1) if config.word_embedding_dim else ids
+
+
+class StringSearch:
+    """Finds strings by their fingerprints in a sorted array, and compares them.
+
+    >>> search = StringSearch(["a", "word"], [1, 2], unknown=0)
+    >>> search(tf.constant([["word", "other", "a"]])).numpy().tolist()
+    [[2, 0, 1]]
+    """
+
+    def __init__(self, strings: Iterable[str], ids: Iterable[int], unknown: int):
+        self._unknown = unknown
+        with tf.init_scope():  # graphs share the tensors instead of holding copies
+            keys = tf.constant(list(strings), tf.string)
+            fingerprints = _fingerprints(keys).numpy()
+            order = np.argsort(fingerprints, kind="stable")
+            self._fingerprints = tf.constant(fingerprints[order])
+            self._strings = tf.gather(keys, order)
+            self._ids = tf.constant(np.array([*ids], np.int32)[order])
+        _, counts = np.unique(fingerprints, return_counts=True)
+        self._n_equal = int(counts.max(initial=0))  # strings with one fingerprint
+
+    def __call__(self, strings: tf.Tensor) -> tf.Tensor:
+        """The ids of strings of any shape, int32."""
+        wanted = tf.reshape(strings, [-1])
+        first = tf.searchsorted(self._fingerprints, _fingerprints(wanted))
+        ids = tf.fill(tf.shape(wanted), self._unknown)
+        for i in range(self._n_equal):  # strings are compared, not just fingerprints
+            index = tf.minimum(first + i, tf.size(self._strings) - 1)
+            known = tf.gather(self._strings, index) == wanted
+            ids = tf.where(known, tf.gather(self._ids, index), ids)
+        return tf.reshape(ids, tf.shape(strings))
+
+
+def _fingerprints(strings):
+    return tf.strings.to_hash_bucket_fast(strings, N_FINGERPRINTS)
 
 
 class _Tables(NamedTuple):

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -85,11 +85,8 @@ class Corpus:
             with (new / _TOKENS).open("wb") as t, (new / _ENDS).open("wb") as e:
                 words, digest = _write_ids(sentences, t, e)
             (new / _WORDS).write_bytes("\n".join(words).encode())
-            metadata = {
-                "sources": sources,
-                "digest": digest,
-                "files": _fingerprints(new),
-            }
+            files = _fingerprints(new)
+            metadata = {"sources": sources, "digest": digest, "files": files}
             (new / _METADATA).write_text(json.dumps(metadata))
             shutil.rmtree(folder, ignore_errors=True)
             os.replace(new, folder)
@@ -137,9 +134,7 @@ class Corpus:
         return counts
 
 
-def _write_ids(
-    sentences: Iterable[Sequence[str]], tokens: BinaryIO, ends: BinaryIO
-) -> tuple[tuple[str, ...], str]:
+def _write_ids(sentences, tokens, ends):
     """Writes the sentences' word ids to files; returns the words and the digest."""
     ids = {"<S>": BEGIN, "</S>": END}
     digest, end = hashlib.sha256(), 0
@@ -177,11 +172,9 @@ class TextStatistics:
     def from_corpus(
         cls, corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig
     ) -> "TextStatistics":
-        counts = corpus.counts()
-        cut = np.array([is_cut(word, config) for word in corpus.words])
-        total = max(1, len(corpus.tokens))
-        cut_ids = np.flatnonzero(cut)
-        frequent = cut_ids[np.argsort(-counts[cut_ids], kind="stable")][:3]
+        counts, total = corpus.counts(), max(1, len(corpus.tokens))
+        cut = np.flatnonzero([is_cut(word, config) for word in corpus.words])
+        frequent = cut[np.argsort(-counts[cut], kind="stable")][:3]
         return cls(
             sentences=len(corpus),
             tokens=len(corpus.tokens),
@@ -197,7 +190,7 @@ class TextStatistics:
             f"{self.sentences:,} sentences, {self.tokens:,} tokens, "
             f"{self.distinct_words:,} distinct words; {self.unknown:.2%} of the tokens "
             f"are <UNK>, {self.cut:.3%} are too long and cut"
-            + (f", such as {examples}" if examples else "")
+            f"{f', such as {examples}' if examples else ''}"
         )
 
 

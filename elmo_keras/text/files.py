@@ -9,7 +9,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from elmo_keras.text.sentence_splitter import sentence_words
 
@@ -58,10 +58,10 @@ def read_sentences(
                 # Decoded after the split: bytes are split at ASCII white space only.
                 tokens = ([token.decode() for token in line] for line in sentences)
             for sentence in filter(None, tokens):
-                if normalization is None:
-                    yield sentence
-                else:
-                    yield [unicodedata.normalize(normalization, t) for t in sentence]  # pyright: ignore[reportArgumentType]
+                if normalization is not None:
+                    form: Any = normalization
+                    sentence = [unicodedata.normalize(form, t) for t in sentence]
+                yield sentence
 
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:

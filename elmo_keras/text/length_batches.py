@@ -110,8 +110,7 @@ def stream_batches(
 ) -> Iterator[R]:
     """Yields the result of each sentence in turn, within bounded memory.
 
-    `cut` makes batches of indices of lengths, of about `batch_tokens`; `compute` takes the
-    batches of sentences.
+    `cut` makes batches of indices of lengths; `compute` takes the batches of sentences.
     """
     at_once = SORTED_TOGETHER * batch_tokens
     # Empty sentences count too.
@@ -132,16 +131,13 @@ def in_turn(indexed: Iterable[tuple[int, R]]) -> Iterator[R]:
             following += 1
 
 
-def map_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yields the result of each item while a thread computes the next one."""
-    futures = []
-    with ThreadPoolExecutor(1) as pool:
-        for item in items:
-            futures.append(pool.submit(function, item))
-            if len(futures) > 1:
-                yield futures.pop(0).result()
-        if futures:
-            yield futures.pop().result()
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yields the items; a thread makes each while the one before it is used."""
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = thread.submit(next, items, None)
+            yield item
 
 
 def chunks(

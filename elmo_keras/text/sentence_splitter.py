@@ -98,13 +98,11 @@ def _ends(text, match, begin):
     word = word[1] if word else ""
     if match["glued"] is not None:
         return word.isalpha()
-    following = match["next"]
-    is_quotation = match["close"] or (len(marks) > 1 and marks[0] in ".…")
+    following, close = match["next"], match["close"]
+    is_quotation = close or (len(marks) > 1 and marks[0] in ".…")
     if following is not None and following.islower() and is_quotation:
         return False
-    return (
-        marks != "." or match["close"] != "" or not _continues(text, match, word, begin)
-    )
+    return marks != "." or close != "" or not _continues(text, match, word, begin)
 
 
 def _continues(text, match, word, begin):
@@ -113,15 +111,11 @@ def _continues(text, match, word, begin):
     if following is None:
         return False
     if word.isdecimal():
-        before = text[
-            max(begin, match.start() - len(word) - 8) : match.start() - len(word)
-        ]
-        is_date = re.search(r"[0-9]\.\s*$", before) or (
-            following.isdecimal()
-            and re.match(r"\s*[0-9]{1,2}\.", text[match.end() :][:9])
-        )
+        first = match.start() - len(word)
+        before, after = text[max(begin, first - 8) : first], text[match.end() :][:9]
+        is_day = following.isdecimal() and re.match(r"\s*[0-9]{1,2}\.", after)
         is_item = len(word) < 3 and not before.strip()
-        return bool(is_date or is_item)
+        return bool(re.search(r"[0-9]\.\s*$", before) or is_day or is_item)
     lower = word.lower().lstrip("-–—")
     if len(word) == 1 and word.isalpha() and word.isupper() and word != "I":
         return True
@@ -139,9 +133,8 @@ def _continues(text, match, word, begin):
 def _is_short_line(text, end):
     """Whether the next word would have fitted on the line that ends here."""
     begin = text.rfind("\n", max(0, end - 200), end) + 1
-    following = text.find("\n", end + 1, end + 200)
-    after = text[end + 1 : following if following > 0 else end + 200]
-    first = after.split(None, 1)[0] if after.split() else ""
+    after = text[end + 1 : end + 200].partition("\n")[0]
+    first = next(iter(after.split()), "")
     longest = max(end - begin, len(after), 40)
     return end - begin + 1 + len(first) <= longest * 0.8
 

@@ -44,11 +44,8 @@ class Tokenize(keras.layers.Layer):
     def call(self, texts):
         texts = string_tensor(texts)
         kind, rank = kind_and_rank(texts)
-        if (
-            kind != "string"
-            or not 1 <= (rank or 0) <= 2
-            or texts.shape[1:] not in SHAPES
-        ):
+        is_flat = rank in (1, 2) and texts.shape[1:] in SHAPES
+        if kind != "string" or not is_flat:
             raise ValueError(
                 "Texts should be strings `(batch,)` or `(batch, 1)`. Received: "
                 f"{received(texts, '()')}"

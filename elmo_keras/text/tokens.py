@@ -1,7 +1,7 @@
 """Texts and tokens in any form as lists and string tensors; where real tokens are."""
 
 import reprlib
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import keras
 import numpy as np
@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
-from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import encoded, is_table, plain, warn_of_spaces
+from elmo_keras.text.word_rules import MARK, word_rules
 
 
 def tokenize(text: tf.Tensor, tokenizer: Any = "spaces") -> tf.RaggedTensor:
@@ -39,6 +39,36 @@ def tokenize(text: tf.Tensor, tokenizer: Any = "spaces") -> tf.RaggedTensor:
     if tokenizer == "spaces":
         return tf.strings.split(text)
     return placed_words(text, tokenizer).words
+
+
+class PlacedWords(NamedTuple):
+    """Words, and the number of bytes of their text before them and up to their ends."""
+
+    words: tf.RaggedTensor  # (batch, words)
+    begins: tf.RaggedTensor
+    ends: tf.RaggedTensor
+
+
+def placed_words(texts: tf.Tensor, tokenizer: str = "words") -> PlacedWords:
+    """The words that `split_words` gives for texts `(batch,)` in UTF-8, with their places.
+
+    Bytes that are not UTF-8 are spaces.
+    """
+    texts = tf.strings.regex_replace(texts, MARK, " ")
+    for pattern, replacement in word_rules(tokenizer, explicit=True):
+        texts = tf.strings.regex_replace(texts, pattern, replacement)
+    parts = tf.strings.split(texts, MARK)
+    rows = parts.value_rowids()
+    first = tf.cast(tf.gather(parts.row_starts(), rows), tf.int32)
+    lengths = tf.strings.length(parts.flat_values)
+    ends = tf.cumsum(lengths)
+    before = tf.gather(tf.concat([[0], ends], 0), first)  # of earlier texts
+    is_word = (tf.range(tf.size(rows)) - first) % 2 == 1
+    is_word &= lengths > 0
+    columns = parts.flat_values, ends - lengths - before, ends - before
+    rows, *columns = (tf.boolean_mask(x, is_word) for x in (rows, *columns))
+    words = tf.RaggedTensor.from_value_rowids(columns[0], rows, parts.nrows())  # pyright: ignore[reportAttributeAccessIssue]
+    return PlacedWords(words, *map(words.with_flat_values, columns[1:]))
 
 
 def string_tensor(inputs):
@@ -92,20 +122,15 @@ def pad_ragged(tokens: tf.RaggedTensor) -> tf.Tensor:
 
 def _encoded(row):
     row = plain(row)
-    if not isinstance(row, (list, tuple)):
-        raise _not_tokens(row)
-    for token in row:
-        if not isinstance(token, (str, bytes)):
-            raise _not_tokens(token)
+    is_list = isinstance(row, (list, tuple))
+    wrong = [x for x in row if not isinstance(x, (str, bytes))] if is_list else [row]
+    if wrong:
+        raise ValueError(
+            "Tokens in lists should be a list of `str` for each sentence, such as "
+            '[["A", "sentence"], ["Another"]]. Numbers should be a tensor. Received in '
+            f"a list: {reprlib.repr(wrong[0])} of type {type(wrong[0]).__name__}"
+        )
     return [encoded(token) for token in row]
-
-
-def _not_tokens(value):
-    return ValueError(
-        "Tokens in lists should be a list of `str` for each sentence, such as "
-        '[["A", "sentence"], ["Another"]]. Numbers should be a tensor. '
-        f"Received in a list: {reprlib.repr(value)} of type {type(value).__name__}"
-    )
 
 
 def kind_and_rank(inputs) -> tuple[str | None, int | None]:

@@ -85,10 +85,8 @@ class Vocabulary:
     def log_frequencies(self) -> np.ndarray:
         """Logarithms of the words' frequencies, less a constant: float32 `(words,)`.
 
-        By the law of Zipf and Mandelbrot, from the order of the words alone.
-
-        Reference: Mandelbrot 1953, "An informational theory of the statistical structure
-        of language".
+        By their order alone, after Mandelbrot 1953, "An informational theory of the
+        statistical structure of language".
         """
         return -np.log(np.arange(len(self), dtype=np.float32) + ZIPF_SHIFT)
 

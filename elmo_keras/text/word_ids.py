@@ -57,11 +57,9 @@ class WordIds:
         ends = np.array([len(word) + 1 for word in cut], np.int64)
         ids = np.full((len(words), length), PADDING, np.int32)
         ids[:, 0] = BEGIN_OF_WORD
-        rows = np.repeat(np.arange(len(words)), ends - 1)
-        columns = np.arange(len(rows)) - np.repeat(
-            np.cumsum(ends - 1) - ends + 1, ends - 1
-        )
-        ids[rows, columns + 1] = np.frombuffer(b"".join(cut), np.uint8)
+        index = np.arange(length)
+        inside = (index > 0) & (index < ends[:, None])
+        ids[inside] = np.frombuffer(b"".join(cut), np.uint8)
         ids[np.arange(len(words)), ends] = END_OF_WORD
         for row, word in enumerate(words):
             if word in marks:
@@ -91,13 +89,11 @@ class WordIds:
             first = 1
         ends = np.zeros(len(words), np.int64)
         if config.has_characters:
-            ids[:, first:] = keys["<pad>"]
+            ids[:, first:], unknown = keys["<pad>"], keys["<oov>"]
             for row, text in enumerate(texts):
-                if text in DICTIONARY_BOUNDARIES:
-                    characters = [keys[text]]
-                else:
-                    unknown = keys["<oov>"]
-                    characters = [keys.get(c, unknown) for c in text[:length]]
+                is_boundary = text in DICTIONARY_BOUNDARIES
+                letters = [text] if is_boundary else text[:length]
+                characters = [keys.get(c, unknown) for c in letters]
                 # The two marks are swapped in the code that trained these models.
                 marked = [keys["<eow>"], *characters, keys["<bow>"]]
                 ids[row, first : first + len(marked)] = marked

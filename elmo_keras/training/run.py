@@ -12,7 +12,7 @@ import tensorflow as tf
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.files import only_process
 from elmo_keras.formats.model_directory import OPTIONS
-from elmo_keras.formats.model_parts import PARTS, TRAINING, parts_of_model
+from elmo_keras.hub.catalogue import PARTS, TRAINING, parts_of_model
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.files import text_files
 from elmo_keras.training.callbacks import Logs, StopAt, Validation

@@ -29,9 +29,9 @@ COMMANDS = {
     "coreference": ("tasks.command:coreference", "train a model of coreference"),
     "parse": ("tasks.command:parse", "train a parser of Universal Dependencies"),
     "search": ("analyses.search:search", "find similar sentences of a file"),
-    "score": ("analyses.score:score", "print how probable sentences are"),
+    "score": ("analyses.predictions:score", "print how probable sentences are"),
     "substitutes": (
-        "analyses.substitutes:substitutes",
+        "analyses.predictions:substitutes",
         "print words that fit in place of a word",
     ),
 }

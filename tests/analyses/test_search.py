@@ -23,7 +23,7 @@ from elmo_keras.analyses.search import (
     read_metadata,
 )
 from elmo_keras.embed import corpus
-from elmo_keras.embed.parts import folder_of
+from elmo_keras.embed.outputs import folder_of
 from tests.support.commands import command
 
 main = command("search")
@@ -391,7 +391,7 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
 @pytest.mark.parametrize(
     ("description", "reason"),
     [
-        ("PQ3", "should describe an index that faiss makes of vectors of 8 numbers"),
+        ("PQ3", "should describe an index of faiss for 8 numbers"),
         ("IVF600,Flat", "499 sentences are too few to train this index"),
         ("IVF0,Flat", "It has no lists"),
     ],

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig, Embedder
-from elmo_keras.embed.engines import compiled, tensorflow
+from elmo_keras.embed.engines import tensorflow
 from tests.support.models import randomize
 
 SENTENCES = [["a"], [], ["some", "longer", "words"] * 3, ["vocabularies", "a", "é"]]
@@ -20,7 +20,7 @@ def elmo():
 
 
 def vectors_of(monkeypatch, engine, elmo, **options):
-    path = "elmo_keras.embed.engines.compiled.engine_of_devices"
+    path = "elmo_keras.embed.engines.tensorflow.engine_of_devices"
     monkeypatch.setattr(path, lambda: engine)
     embedder = Embedder(elmo, **options)
     assert type(embedder.engine) is engine
@@ -32,7 +32,7 @@ def vectors_of(monkeypatch, engine, elmo, **options):
     "options", [{"layers": "all", "keep_sentence_boundaries": True}, {}]
 )
 def test_compiled_vectors_are_those_of_the_plain_graph(monkeypatch, elmo, options):
-    engines = tensorflow.TensorFlowEngine, compiled.CompiledEngine
+    engines = tensorflow.TensorFlowEngine, tensorflow.CompiledEngine
     plain, fixed = (vectors_of(monkeypatch, e, elmo, **options) for e in engines)
     for actual, expected in zip(fixed[0], plain[0], strict=True):
         np.testing.assert_allclose(actual, expected, atol=1e-5)  # another order
@@ -54,7 +54,7 @@ def test_where_xla_fails_the_plain_graph_computes_after_a_warning(monkeypatch, e
 
     monkeypatch.setattr(tensorflow.TensorFlowEngine, "_select", select_with_strings)
     with pytest.warns(UserWarning, match="XLA can't compile the vectors") as warned:
-        found, _ = vectors_of(monkeypatch, compiled.CompiledEngine, elmo)
+        found, _ = vectors_of(monkeypatch, tensorflow.CompiledEngine, elmo)
     assert len(warned) == 1
     for actual, expected in zip(found, plain, strict=True):
         np.testing.assert_allclose(actual, expected, atol=1e-5)

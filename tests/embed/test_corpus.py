@@ -15,7 +15,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, Embedder, embed_corpus, progress, read_embeddings
-from elmo_keras.embed.parts import folder_of
+from elmo_keras.embed.outputs import folder_of
 from tests.support import embedding_runs as runs
 from tests.support.commands import command
 from tests.support.dictionaries import dictionary_config

@@ -9,7 +9,7 @@ import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.embed import corpus
-from elmo_keras.embed.parts import folder_of
+from elmo_keras.embed.outputs import folder_of
 from tests.support.commands import command
 
 TEXT = "\n".join(f"w{i} {'and more words ' * (i % 5)}" for i in range(40))

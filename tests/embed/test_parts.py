@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from elmo_keras.embed.outputs import check_output_folder
-from elmo_keras.embed.parts import Parts, read_part_metadata, write_part
+from elmo_keras.embed.outputs import (
+    Parts,
+    check_output_folder,
+    read_part_metadata,
+    write_part,
+)
 
 JOB = {"model": "abc", "layers": "top"}
 

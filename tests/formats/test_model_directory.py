@@ -8,7 +8,7 @@ import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
-from elmo_keras.formats.model_parts import PARTS, parts_of_model
+from elmo_keras.hub.catalogue import PARTS, parts_of_model
 from elmo_keras.layers import ScalarMix
 from elmo_keras.training.report import CARD, CURVES
 from tests.formats.conftest import VOCABULARY, assert_same, contents, zipped

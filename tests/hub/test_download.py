@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from elmo_keras.hub import download
+from elmo_keras.hub import local_files
 from elmo_keras.hub.cache import only_writer
 from elmo_keras.hub.catalogue import RemoteFile
-from elmo_keras.hub.download import CHUNK, download_file
+from elmo_keras.hub.local_files import CHUNK, download_file
 
 PATH = "/weights.hdf5"
 WEIGHTS = random.Random(0).randbytes(2 * CHUNK + 700)
@@ -113,7 +113,7 @@ def test_a_folder_that_can_not_be_written_is_said(get, cache):
 def test_a_redirect_away_from_https_is_refused():
     for url, target in (("https://host/a", "/b"), ("http://host/a", "http://host/b")):
         moved = SimpleNamespace(url=url, headers={"Location": target})
-        download._refuse_less_secure(moved)
+        local_files._refuse_less_secure(moved)
     moved = SimpleNamespace(url="https://host/a", headers={"Location": "http://host/b"})
     with pytest.raises(ValueError, match="http://host/b, which is not https"):
-        download._refuse_less_secure(moved)
+        local_files._refuse_less_secure(moved)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from elmo_keras.embed.parts import folder_of
+from elmo_keras.embed.outputs import folder_of
 from tests.support.paths import ROOT
 from tests.support.waiting import wait_until
 

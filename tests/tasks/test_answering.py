@@ -22,7 +22,7 @@ from elmo_keras.tasks.answering import (
 )
 from elmo_keras.tasks.fit import evaluate
 from elmo_keras.tasks.task import Answering
-from elmo_keras.text.graph_tokenizer import placed_words
+from elmo_keras.text.tokens import placed_words
 from tests.support.models import randomize
 from tests.support.reference import softmax
 from tests.support.task_models import (

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_keras.config import ElmoConfig, TokenDictionary
-from elmo_keras.text import string_search
+from elmo_keras.text import characters
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import boundary_tokens, is_cut
 from tests.support.dictionaries import CHARACTERS, DICTIONARY, WORDS, dictionary_config
@@ -61,7 +61,7 @@ def with_words(n):
 
 
 def test_words_with_the_same_fingerprint_are_told_apart(monkeypatch):
-    monkeypatch.setattr(string_search, "N_FINGERPRINTS", 3)
+    monkeypatch.setattr(characters, "N_FINGERPRINTS", 3)
     config, words = with_words(50)
     ids = characters_of_words([*words, "word50", "wor", ""], config)[:, 0]
     np.testing.assert_array_equal(ids, [*range(1, 52), 1, 1, 1])

@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.answer_text import as_utf8, offset_tokens
-from elmo_keras.text.graph_tokenizer import placed_words
 from elmo_keras.text.tokenizers import split_spaces, split_words, word_spans
+from elmo_keras.text.tokens import placed_words
 from elmo_keras.text.word_rules import RULES, word_rules
 from tests.support.paths import DATA, ROOT
 

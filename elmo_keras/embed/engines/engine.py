@@ -25,9 +25,9 @@ class Engine:
         config: ElmoConfig,
         layers: str | int,
         *,
-        dtype: str,
-        pooling: str | None,
-        keep_sentence_boundaries: bool,
+        dtype: str = "float32",
+        pooling: str | None = None,
+        keep_sentence_boundaries: bool = False,
     ):
         self.config, self.layers = config, layers
         self.dtype, self.pooling = dtype, pooling
@@ -67,13 +67,11 @@ class Engine:
             vectors = vectors.astype(self.dtype, copy=False)
         if not np.isfinite(vectors).all():
             raise FloatingPointError(
-                f"The vectors are too large for {self.dtype}, by the weights or the "
-                "factor of their mix. Give lower ones"
-                f"{', or float32' if self.dtype == 'float16' else ''}."
+                f"The vectors are too large for {self.dtype} by the weights or factor of "
+                f"their mix. Give lower ones{', or float32' * (self.dtype == 'float16')}."
             )
-        axis = 1
-        if self.layers != "all":
-            vectors, axis = vectors[0], 0
+        axis = int(self.layers == "all")
+        vectors = vectors if axis else vectors[0]
         if self.pooling:
             return list(np.moveaxis(vectors, axis, 0))
         return np.split(vectors, np.cumsum(lengths)[:-1], axis)

@@ -1,16 +1,18 @@
 """The vectors of sentences by LiteRT, without TensorFlow."""
 
+import contextlib
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from elmo_keras.argument_checks import check_finite
 from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.files import file_digest
-from elmo_keras.formats.model_parts import OF_SOFTMAX, parts_of_model
 from elmo_keras.hub.cache import LITERT, cache_folder, only_writer
+from elmo_keras.hub.catalogue import OF_SOFTMAX, parts_of_model
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import VERSION
@@ -31,17 +33,9 @@ class LiteRTEngine(Engine):
         *,
         mix: Sequence[float] | None = None,
         gamma: float | None = None,
-        dtype: str = "float32",
-        pooling: str | None = None,
-        keep_sentence_boundaries: bool = False,
+        **output: Any,
     ):
-        super().__init__(
-            lite.config,
-            layers,
-            dtype=dtype,
-            pooling=pooling,
-            keep_sentence_boundaries=keep_sentence_boundaries,
-        )
+        super().__init__(lite.config, layers, **output)
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
             weights = _softmax(mix, self.config.n_layers + 1)
@@ -63,8 +57,7 @@ class LiteRTEngine(Engine):
             return weighted_sum(layers, equal)[None]
         if self.layers == "mix":
             return self.apply_mix(layers)[None]
-        index = -1 if isinstance(self.layers, str) else self.layers  # "top"
-        return layers[index][None]
+        return layers[-1 if isinstance(self.layers, str) else self.layers][None]
 
     def apply_mix(self, layers: Iterable[np.ndarray]) -> np.ndarray:
         if self.mix["layer_norm"]:
@@ -118,26 +111,23 @@ def _read_or_convert(model, weights, threads):
     source = source.hexdigest()
     folder = cache_folder() / LITERT
     path = folder / f"{model_title(model)}-{CONVERTED}-{source[:16]}.tflite"
-    lite = _read_cached(path, source, threads)
-    if lite is None:
-        waiting = f"Waiting for another process, which converts {model}."
-        with only_writer(folder, waiting):
-            lite = _read_cached(path, source, threads)
-            if lite is None:
-                with quiet_import():
-                    from elmo_keras.elmo import Elmo
-                    from elmo_keras.lite.convert import convert
+    if lite := _read_cached(path, source, threads):
+        return lite
+    message = f"Waiting for another process, which converts {model}."
+    with only_writer(folder, message):
+        if lite := _read_cached(path, source, threads):
+            return lite
+        with quiet_import():
+            from elmo_keras.elmo import Elmo
+            from elmo_keras.lite.convert import convert
 
-                elmo = Elmo.from_pretrained(options, weights=weights_file)
-                convert(elmo, path, CONVERTED, source=source)
-                lite = LiteElmo.read(path, threads)
-    return lite
+        elmo = Elmo.from_pretrained(options, weights=weights_file)
+        convert(elmo, path, CONVERTED, source=source)
+        return LiteElmo.read(path, threads)
 
 
 def _read_cached(path, source, threads):
     """The model of a file in the cache; None if it is damaged, or another's."""
-    try:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, ValueError):
         lite = LiteElmo.read(path, threads)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
-    return lite if lite.metadata.get("source") == source else None
+        return lite if lite.metadata.get("source") == source else None

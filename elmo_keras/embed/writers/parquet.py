@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -58,9 +59,8 @@ class Rows:
         self.names = [f"layer_{i}" for i in range(n_layers)] if n_layers else [one]
         vector = pa.list_(pa.from_numpy_dtype(np.dtype(dtype)), self.dim)
         column = pa.list_(vector) if self.of_tokens else vector
-        fields = [
-            pa.field(ID, pa.string() if ids is str else pa.int64(), nullable=False)
-        ]
+        id_type = pa.string() if ids is str else pa.int64()
+        fields = [pa.field(ID, id_type, nullable=False)]
         fields += [pa.field(NUMBER, pa.int64(), nullable=False)] if ids else []
         fields += [pa.field(TEXT, pa.string())] if texts else []
         fields += [pa.field(name, column, nullable=False) for name in self.names]
@@ -121,11 +121,7 @@ def schema_metadata(schema: pa.Schema) -> dict[str, Any]:
 
 
 def _vector_columns(schema: pa.Schema) -> list[str]:
-    names = [
-        name
-        for name in schema.names
-        if name in ("vector", "vectors") or name.startswith("layer_")
-    ]
+    names = [n for n in schema.names if re.match(r"vectors?$|layer_", n)]
     if ID not in schema.names or not names:
         raise ValueError(
             f"There should be the columns `{ID}` and `vectors`, `vector` or `layer_0`, "

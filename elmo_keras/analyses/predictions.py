@@ -1,16 +1,19 @@
-"""The command `score`."""
+"""The commands `score` and `substitutes`: what a language model predicts."""
 
 import contextlib
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from elmo_keras.files import replacing
-from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.text.files import lines_of
+from elmo_keras.text.sentences import words_of_sentences
+from elmo_keras.util.arguments import Count, Index
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_new_file
 
@@ -81,3 +84,60 @@ def token_rows(scores: "SentenceScores") -> Iterator[tuple]:
     columns = zip(scores.tokens, scores.unknown, scores.forward, scores.backward)
     for position, (token, unknown, forward, backward) in enumerate(columns):
         yield position, token, int(unknown), f"{forward:.4f}", f"{backward:.4f}"
+
+
+def substitutes(
+    *sentence: str,
+    model: str,
+    word: str | None = None,
+    position: Index | None = None,
+    top: Count = 10,
+    direction: Literal["both", "forward", "backward"] | None = None,
+) -> None:
+    """Prints the words that a language model expects in place of a word.
+
+    The sentence is split as the model's text was. With --direction, the words are the
+    likeliest ones whatever word is there: forward by the tokens before it, backward by
+    those after it, both by the product of the two.
+
+        elmo-keras substitutes "The bank of the river" --word bank --model MODEL_DIR
+        elmo-keras substitutes "The bank of the river" --position 4 --direction forward --model MODEL_DIR
+
+    Args:
+        sentence: a text or tokens
+        model: a model with a softmax: a model directory, a zip, or a published model's name
+        word: a word that occurs once in the sentence
+        position: index of a token, from 0
+        top: number of words
+        direction: the likeliest words by it, also the word itself
+    """
+    if (word is None) == (position is None):
+        raise ValueError("Give either --word or --position.")
+    import_tensorflow()
+    from elmo_keras.language_model import LanguageModel
+
+    language_model = LanguageModel.from_pretrained(model)
+    text, tokenizer = " ".join(sentence), language_model.bilm.config.tokenizer
+    [tokens] = words_of_sentences(text, tokenizer)
+    if not tokens:
+        raise ValueError("The sentence should have at least one token. It is empty.")
+    if position is None:
+        positions = [i for i, token in enumerate(tokens) if token == word]
+        if len(positions) != 1:
+            raise ValueError(
+                f"--word should occur once in the sentence. {word!r} is at the positions "
+                f"{positions}. Give --position instead."
+            )
+        position = positions[0]
+    elif position >= len(tokens):
+        raise ValueError(
+            f"--position should be from 0 to {len(tokens) - 1}. Received: {position}"
+        )
+    if direction is None:
+        likeliest = language_model.substitutes(tokens, position, top=top)
+    else:
+        likeliest = language_model.likeliest(
+            tokens, position, top=top, direction=direction
+        )
+    for other, log_probability in likeliest:
+        print(f"{math.exp(log_probability):9.3%}  {other}")
