@@ -127,7 +127,7 @@ def export(
 
     MODEL is a model directory, a .zip of one, the name or address of a published model,
     a Keras model saved with an `Elmo` layer, whose language model and mix are exported,
-    or a model or a head of a task (tag, classify, entail, answer), which is
+    or a model or a head of a task (tag, parse, classify, entail, answer), which is
     exported itself. The export is a SavedModel in OUT_DIR/VERSION, a new folder each time.
     OUT.tflite is one file, which `Embedder` and `embed --model OUT.tflite` read without
     TensorFlow. `packed` is a model directory with matrices in int8, a quarter of the

@@ -48,7 +48,7 @@ def export_task(
     """Writes a task model as a SavedModel, whose signatures give its answers.
 
     Args:
-        model: a built model: tagger, classifier, entailment or answerer.
+        model: a built model: tagger, parser, classifier, entailment or answerer.
         output, version, warmup: see `export_elmo`, as for what is returned and raised.
         tokenizer, normalization: see `export_elmo`; not for an answerer.
         input_name: see `export_elmo`; only for models of one text.
@@ -59,8 +59,8 @@ def export_task(
     name, finds_words = type(model).__name__, isinstance(model, QuestionAnswering)
     if type(model).answers is TaskModel.answers:
         raise ValueError(
-            f"A {name} can't be exported. Export a model of tag, classify, entail or "
-            "answer; or the Elmo layer in this one, with --layer NAME."
+            f"A {name} can't be exported. Export a model of tag, parse, classify, entail "
+            "or answer; or the Elmo layer in this one, with --layer NAME."
         )
     if finds_words and (tokenizer not in (None, "words") or normalization is not None):
         raise ValueError(
@@ -77,21 +77,23 @@ def export_task(
     if tokenizer is None:
         tokenizer = vectors.elmo.config.tokenizer if vectors.elmo else "spaces"
     root.variables = [weight.value for weight in model.weights]
-    table = None
-    if vectors.words:
-        table = vectors.word_ids
-        # A SavedModel so needs no table that a loader must fill. As with
-        # `StringLookup`, word i has the id i + 1, and other words 0.
-        ids = range(1, len(vectors.words) + 1)
-        vectors.word_ids = StringSearch(  # pyright: ignore[reportAttributeAccessIssue]
-            vectors.words, ids, unknown=0
-        )
+    tables = {}
+    for table_name, strings in (
+        ("word_ids", vectors.words),
+        ("ending_ids", vectors.endings),
+    ):
+        if strings:
+            tables[table_name] = getattr(vectors, table_name)
+            # A SavedModel so needs no table that a loader must fill. As with
+            # `StringLookup`, string i has the id i + 1, and others 0.
+            ids = range(1, len(strings) + 1)
+            setattr(vectors, table_name, StringSearch(strings, ids, unknown=0))
     try:
         split = splitter(tokenizer, normalization)
         signatures = task_signatures(model, split, input_name)
     finally:
-        if table is not None:
-            vectors.word_ids = table
+        for table_name, table in tables.items():
+            setattr(vectors, table_name, table)
     splits = "words" if finds_words else tokenizer
     metadata = {
         "task_model": name,

@@ -11,10 +11,9 @@ from elmo_keras.pipelines.light_heads import (
     read_lstms,
 )
 from elmo_keras.tasks.head_files import HeadFile
-from elmo_keras.tasks.trees import SLOPE, decode_tree, spanning_tree
+from elmo_keras.tasks.trees import LONGEST, SLOPE, decode_tree, spanning_tree
 from elmo_keras.text.sentences import str_tokens
 
-LONGEST = 500  # tokens that are linked to each other; a longer sentence is cut
 _ROWS = 256  # whose scores of relations are computed at once
 
 

@@ -10,7 +10,7 @@ Reference: Chrupała 2006; Straka 2018, section 3.2.
 import difflib
 
 _CASES = {"same": str, "lower": str.lower, "title": str.capitalize}
-_WHOLE = "="  # before a lemma that has nothing of its form
+WHOLE = "="  # before a lemma that has nothing of its form
 SEPARATOR = "\t"
 
 
@@ -30,16 +30,24 @@ def lemma_rule(form: str, lemma: str) -> str:
         None, cased, lemma, autojunk=False
     ).find_longest_match()
     if not size:
-        return f"{_WHOLE}{lemma}"
+        return f"{WHOLE}{lemma}"
     front, end = str(begin), str(len(cased) - begin - size)
     return SEPARATOR.join([case, front, lemma[:at], end, lemma[at + size :]])
 
 
 def apply_rule(rule: str, form: str) -> str:
     """The lemma of a form; the form itself where the rule does not fit."""
-    if rule.startswith(_WHOLE):
-        return rule[1:]
-    case, front, before, end, after = rule.split(SEPARATOR)
+    case, front, before, end, after = read_rule(rule)
+    if case == WHOLE:
+        return before
     cased = _CASES[case](form)
-    first, last = int(front), len(cased) - int(end)
+    first, last = front, len(cased) - end
     return before + cased[first:last] + after if first < last else form
+
+
+def read_rule(rule: str) -> tuple[str, int, str, int, str]:
+    """Case, letters off at the front and what is put there, and the same at the end."""
+    if rule.startswith(WHOLE):
+        return WHOLE, 0, rule[1:], 0, ""
+    case, front, before, end, after = rule.split(SEPARATOR)
+    return case, int(front), before, int(end), after

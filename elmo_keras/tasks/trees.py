@@ -18,6 +18,7 @@ ROOT = "root"  # the relation of the word whose head is 0, and of no other
 LABELS = "upos", "xpos", "feats", "lemma", "joined"
 TREE_COLUMNS = "tokens", "lemma", "upos", "xpos", "feats", "head", "deprel", "joined"
 JOINED = "no", "yes"
+LONGEST = 500  # words that are linked to each other; a longer sentence is cut
 SLOPE = 0.1  # of a parser's leaky ReLU below 0
 
 

@@ -8,10 +8,12 @@ import tensorflow as tf
 
 from elmo_keras.tasks import (
     ESIM,
+    DependencyParser,
     QuestionAnswering,
     Tagger,
     TextClassifier,
 )
+from elmo_keras.tasks.lemma_rules import lemma_rule
 from elmo_keras.tasks.task_model import TaskModel
 from tests.support.models import randomize
 from tests.support.task_models import built, token_vectors
@@ -25,6 +27,7 @@ CONTEXTS = [
     "zwei (drei) vier",
 ]
 QUESTIONS = ["Wer?", "어디?", "Was?", "Wieviel ein?"]
+LEMMA_RULES = [lemma_rule("Wörtern", "wort"), lemma_rule("zwei", "Zwo"), "=eins"]
 BIO = ["B-ORT", "B-PER", "I-ORT", "I-PER", "O"]
 
 
@@ -49,6 +52,18 @@ class ExportedTask(NamedTuple):
 
     def decode(self, outputs: dict) -> list:
         """What an export gives, in the form of the model's method."""
+        if self.output == "head":
+            lengths = outputs["sequence_len"]
+            return [
+                {
+                    name: [
+                        x if name == "head" else x.decode()
+                        for x in outputs[name][i, :n]
+                    ]
+                    for name in ("head", "deprel", "upos", "lemma")
+                }
+                for i, n in enumerate(lengths)
+            ]
         rows = np.vectorize(bytes.decode, otypes=[object])(outputs[self.output])
         if self.output == "tags":
             return [tags[:n].tolist() for tags, n in zip(rows, outputs["sequence_len"])]
@@ -114,6 +129,23 @@ TASKS = {
         {"sentences": SENTENCES},
         _predicted,
         "label",
+    ),
+    "trees": ExportedTask(
+        lambda: _built(
+            DependencyParser(
+                token_vectors(endings=["i", "n"]),
+                relations=["dep", "obj"],
+                labels={"upos": ["NOUN", "VERB"], "lemma": LEMMA_RULES},
+                lemmas={"vier": "4"},
+                units=3,
+            )
+        ),
+        {"sentences": SENTENCES},
+        lambda model: [
+            {name: column for name, column in tree.items() if name != "tokens"}
+            for tree in _predicted(model)
+        ],
+        "head",
     ),
     "several labels": ExportedTask(
         lambda: _classifier(3, "a", "b", "c", multi_label=True),

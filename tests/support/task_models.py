@@ -17,13 +17,14 @@ SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
 SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
 
 
-def token_vectors(elmo_at=None, words=WORDS[:4], **elmo_arguments):
+def token_vectors(elmo_at=None, words=WORDS[:4], endings=(), **elmo_arguments):
     """Small token vectors, with ELMo at a place or without."""
     elmo = None
     if elmo_at:
         n = 2 if elmo_at == "both" else 1
         elmo = Elmo(ElmoConfig.preset("test"), num_representations=n, **elmo_arguments)
-    return TokenVectors(words, 5, 4, elmo=elmo, elmo_at=elmo_at or "input", dropout=0.0)
+    options = {"elmo": elmo, "elmo_at": elmo_at or "input", "endings": endings}
+    return TokenVectors(words, 5, 4, dropout=0.0, **options)
 
 
 def built(model):

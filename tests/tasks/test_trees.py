@@ -4,7 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from elmo_keras.tasks.lemma_rules import apply_rule, lemma_rule
+from elmo_keras.tasks.parser import best_trees, graph_lemmas
 from elmo_keras.tasks.trees import decode_tree, encode_tree, known_lemmas, spanning_tree
 
 
@@ -26,6 +29,28 @@ def test_no_tree_with_one_root_has_a_higher_sum(n):
         scores = rng.normal(size=(n, n + 1)).astype(np.float32)
         best = max(known, key=lambda heads: scores[rows, heads].sum(dtype=float))
         assert spanning_tree(scores).tolist() == best
+
+
+def test_a_graph_finds_the_trees_of_a_batch():
+    rng, graph = np.random.default_rng(0), tf.function(best_trees)
+    for n_words in ([1, 9, 0, 17], [2, 3, 3, 40]):
+        scores = rng.normal(size=(4, max(n_words), max(n_words) + 1))
+        scores[3, :, 0] += 3  # many would be roots
+        heads = graph(tf.constant(scores), tf.constant(n_words)).numpy()
+        for row, found, n in zip(scores, heads, n_words):
+            expected = spanning_tree(row[:n, : n + 1]).tolist() if n else []
+            assert found.tolist() == expected + [0] * (len(found) - n)
+
+
+def test_a_graph_makes_the_lemmas_of_rules():
+    pairs = ("Cities", "city"), ("went", "go"), ("USA", "Usa"), ("먹었다", "먹+다")
+    rules = [lemma_rule(*pair) for pair in pairs]
+    forms = ["Cities", "berries", "WENT", "x", "", "먹었다", "Über", "a"]
+    for i, rule in enumerate(rules):
+        found = graph_lemmas(tf.constant(forms), tf.fill([8], i), rules, {"x": "known"})
+        expected = [apply_rule(rule, form) for form in forms]
+        expected[3] = "known"
+        assert [lemma.decode() for lemma in found.numpy()] == expected
 
 
 def test_a_chain_of_cycles_becomes_a_tree():
