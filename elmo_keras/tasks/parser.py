@@ -14,7 +14,7 @@ from elmo_keras.tasks.lemma_rules import WHOLE, read_rule
 from elmo_keras.tasks.task_model import TaskModel
 from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.tasks.trees import LONGEST, ROOT, SLOPE, decode_tree
-from elmo_keras.text.string_search import StringSearch
+from elmo_keras.text.characters import StringSearch
 from elmo_keras.text.tokens import token_mask
 
 
