@@ -23,8 +23,8 @@ import numpy as np
 from elmo_keras import Elmo, Embedder, split_words
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.quantise import quantise
-from elmo_keras.lite.bilstm import lstm_model
 from elmo_keras.lite.convert import convert
+from elmo_keras.lite.layers import keras_lstm
 from elmo_keras.lite.lite_file import read_lite
 from elmo_keras.pipelines.light_heads import LightTagger, LightTokenVectors
 from elmo_keras.pipelines.pipeline import PREDICATES, find_head, names
@@ -186,7 +186,7 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         for name, matrix in integers.items():
             integers[name], floats[f"{name}Scales"] = quantise(matrix, 0)
         graphs = {
-            f"lstm{n}": lstm_model(*arrays, steps={1: (STEPS,)})
+            f"lstm{n}": keras_lstm(*arrays, steps={1: (STEPS,)})
             for n, arrays in enumerate(lstms)
         }
         groups = {"lstms": graphs, "floats": floats, "bytes": integers}

@@ -11,13 +11,12 @@ import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.formats.published import finite
-from elmo_keras.formats.quantise import quantisation_error, quantise
 from elmo_keras.layers.blocked_weights import unblock
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Matrix, Model
 from elmo_keras.lite.lite_file import ARITHMETICS, MIN_COSINE, LiteFile, write_lite
-from elmo_keras.lite.lstm_graph import LstmLayer, lstm_graph
+from elmo_keras.lite.lstm_graph import LstmLayer, lstm_model
 from elmo_keras.text.word_ids import boundary_tokens
 
 # Steps of LSTM blocks by the number of their rows, the longest first; words and characters
@@ -103,25 +102,16 @@ def convert(
 def _lite_file(elmo, mix, sizes, max_error):
     """The file; matrices are int8 up to an error, by 0 all are float32."""
     config, bilm = elmo.config, elmo.bilm
-    models = {}
+    graphs = {}
     for direction in (bilm.lstm.forward, bilm.lstm.backward):
-        layers = [_lstm_layer(config, lstm, max_error) for lstm in direction.lstms]
-        models[direction.name] = model = Model()
-        for rows, counts in sizes["steps"].items():
-            for count in counts:
-                graph = Graph(model)
-                lstm_graph(
-                    graph,
-                    layers,
-                    rows,
-                    count,
-                    cell_clip=config.cell_clip,
-                    proj_clip=config.proj_clip,
-                    skip=config.use_skip_connections,
-                )
-                model.add(f"r{rows}_{count}", graph)
-    cnn = bilm.token_representation
-    models["tokens"] = _token_model(config, cnn, max_error, sizes)
+        graphs[direction.name] = lstm_model(
+            [_lstm_layer(config, lstm, max_error) for lstm in direction.lstms],
+            sizes["steps"],
+            cell_clip=config.cell_clip,
+            proj_clip=config.proj_clip,
+            skip=config.use_skip_connections,
+        )
+    graphs["tokens"] = _token_model(config, bilm.token_representation, max_error, sizes)
     metadata: dict[str, Any] = {
         "config": config.to_dict(),
         "arithmetic": "int8" if max_error else "float32",
@@ -129,7 +119,6 @@ def _lite_file(elmo, mix, sizes, max_error):
         "mix": mix.values(),
         **sizes,
     }
-    graphs = {k: np.frombuffer(m.to_bytes(), np.uint8) for k, m in models.items()}
     return LiteFile(metadata, graphs, _arrays(bilm))
 
 
@@ -168,10 +157,12 @@ def _lstm_layer(config, lstm, max_error):
     units, projection = len(bias) // 4, lstm.projection_kernel
     bias[2 * units : 3 * units] += config.forget_bias
     return LstmLayer(
-        _matrix(_numpy(lstm.kernel), max_error),
-        _matrix(_numpy(unblock(lstm.recurrent_kernel)), max_error),
+        Matrix.of(_numpy(lstm.kernel), max_error),
+        Matrix.of(_numpy(unblock(lstm.recurrent_kernel)), max_error),
         bias,
-        None if projection is None else _matrix(_numpy(unblock(projection)), max_error),
+        None
+        if projection is None
+        else Matrix.of(_numpy(unblock(projection)), max_error),
     )
 
 
@@ -191,7 +182,7 @@ def _token_model(config, cnn, max_error, sizes):
     and `words` (words, dim), those of words in a dictionary; either may be missing.
     """
     convolutions = [
-        (_matrix(_numpy(kernel)[:, None], max_error), _numpy(bias))
+        (Matrix.of(_numpy(kernel)[:, None], max_error), _numpy(bias))
         for kernel, bias in zip(cnn.kernels, cnn.biases)
     ]
     highways = []
@@ -200,11 +191,11 @@ def _token_model(config, cnn, max_error, sizes):
         biases = highway.carry_bias, highway.transform_bias
         weights = np.concatenate([_numpy(k) for k in kernels], axis=1)
         bias = np.concatenate([_numpy(b) for b in biases])
-        highways.append((_matrix(weights, max_error), bias))
+        highways.append((Matrix.of(weights, max_error), bias))
     projection: tuple[Matrix, np.ndarray] | None = None
     if cnn.projection is not None:
         bias = _numpy(cnn.projection.bias)
-        projection = _matrix(_numpy(cnn.projection.kernel), max_error), bias
+        projection = Matrix.of(_numpy(cnn.projection.kernel), max_error), bias
     model = Model()
     for rows in sizes["words"]:
         for count in sizes["characters"]:
@@ -219,7 +210,7 @@ def _token_model(config, cnn, max_error, sizes):
             y = graph.concatenate(parts, axis=1)
             graph.output("y", graph.dense(y, *projection) if projection else y)
             model.add(f"w{rows}_{count}", graph)
-    return model
+    return model.to_array()
 
 
 def _of_characters(graph, config, x, convolutions, highways):
@@ -244,17 +235,6 @@ def _arrays(bilm):
     if cnn.n_words:
         arrays["words"] = _numpy(cnn.word_embeddings)
     return arrays
-
-
-def _matrix(kernel, max_error):
-    """A kernel (…, outputs) as a matrix with a row for each output."""
-    rows = np.ascontiguousarray(np.moveaxis(kernel, -1, 0))
-    if not max_error:
-        return Matrix(rows, None)
-    values, scales = quantise(rows, tuple(range(1, rows.ndim)))
-    if max_error < math.inf and quantisation_error(rows, values, scales) > max_error:
-        return Matrix(rows, None)
-    return Matrix(values, scales.reshape(-1))
 
 
 def _numpy(variable) -> np.ndarray:

@@ -28,8 +28,12 @@ class LiteElmo:
         self.config = ElmoConfig(**file.metadata["config"])
         _check(self.config, file)
         self._tokens = _Tokens(self.config, file)
-        self._directions = [
-            _Direction(self.config, file, reverse=reverse) for reverse in (False, True)
+        steps = {int(rows): s for rows, s in file.metadata["steps"].items()}
+        dim = self.config.projection_dim
+        sizes = [(dim, self.config.units)] * self.config.n_layers
+        self._lstms = [
+            (LiteLstm(file.graphs[name], steps, dim, sizes), name == "backward")
+            for name in ("forward", "backward")
         ]
         self._threads = threads or min(2, os.cpu_count() or 1)
         self._lock, self._other = threading.RLock(), None
@@ -57,23 +61,27 @@ class LiteElmo:
         boundaries around each sentence, which `lengths` `(sentences,)` leave out, and
         the result too, unless they are kept.
         """
-        dim, n_tokens = x.shape[1], int(lengths.sum())
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        positions = np.arange(n_tokens) + 2 * rows + 1
-        if keep_boundaries:
-            positions = np.arange(len(x))
+        dim, counts = x.shape[1], lengths + 2
+        starts = np.cumsum(counts) - counts
+        rows = np.arange(len(x))
+        if not keep_boundaries:
+            rows = np.delete(rows, [*starts, *(starts + counts - 1)])
         # One more row takes what no token needs.
-        n_layers, n_rows = self.config.n_layers + 1, len(positions) + 1
-        layers = np.empty((n_layers, n_rows, 2 * dim), np.float32)
-        halves = layers[..., :dim], layers[..., dim:]
+        targets = np.full(len(x), len(rows))
+        targets[rows] = np.arange(len(rows))
+        shape = self.config.n_layers + 1, len(rows) + 1, 2 * dim
+        layers = np.empty(shape, np.float32)
 
-        def job(direction, half):
-            half[0, :-1] = x[positions]
-            direction.run(x, lengths, half[1:], keep_boundaries)
+        def job(lstm, is_backward):
+            half = layers[..., dim:] if is_backward else layers[..., :dim]
+            half[0, :-1] = x[rows]
+            # The last boundary of each direction is read if it is kept.
+            first = 0 if keep_boundaries else int(is_backward)
+            n = counts if keep_boundaries else counts - 1
+            lstm.run(x, starts + first, n, targets, half[1:], backward=is_backward)
 
         with self._lock:
-            pairs = zip(self._directions, halves)
-            self._run_both([functools.partial(job, *pair) for pair in pairs])
+            self._run_both([functools.partial(job, *x) for x in self._lstms])
         return layers[:, :-1]
 
     def _run_both(self, jobs):
@@ -113,37 +121,6 @@ def _check(config, file):
     for name, array in arrays.items():
         if not np.isfinite(array).all():  # int8 would make it an ordinary number
             raise ValueError(f"`{name}` should hold finite numbers.")
-
-
-class _Direction:
-    """One direction of the LSTMs."""
-
-    def __init__(self, config, file, reverse):
-        self._reverse, dim = reverse, config.projection_dim
-        steps = {int(rows): s for rows, s in file.metadata["steps"].items()}
-        graph = file.graphs["backward" if reverse else "forward"]
-        self._lstm = LiteLstm(
-            graph, steps, dim, [(dim, config.units)] * config.n_layers
-        )
-
-    def run(self, x, lengths, result, keep_boundaries):
-        """Writes the layers `(layers, rows + 1, dim)` of flat sentences."""
-        kept = int(keep_boundaries)
-        order = np.argsort(-lengths, kind="stable")
-        all_starts = np.cumsum(lengths) - lengths
-        for first in range(0, len(order), self._lstm.max_rows):
-            batch = order[first : first + self._lstm.max_rows]
-            n_tokens, starts = lengths[batch], all_starts[batch]
-            # A boundary, the tokens, and the other boundary if it is kept.
-            counts = n_tokens + 1 + kept
-            time = np.arange(counts[0])[:, None]
-            position = n_tokens + 1 - time if self._reverse else time
-            # Where each step's tokens lie in x, and where their outputs go.
-            sources = np.clip(starts + 2 * batch + position, 0, len(x) - 1)
-            real = (position > -kept) & (position <= n_tokens + kept)
-            targets = sources if kept else starts + position - 1
-            targets = np.where(real, targets, result.shape[1] - 1)
-            self._lstm.run(x, sources, targets, counts, result)
 
 
 class _Tokens:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import flatbuffers
 import numpy as np
 
+from elmo_keras.formats.quantise import quantisation_error, quantise
 from elmo_keras.lite.runtime import MISSING
 
 try:
@@ -19,11 +20,7 @@ except ModuleNotFoundError as error:
 
 schema: Any = schema_py_generated  # its types refuse what it writes
 Op = schema.BuiltinOperator
-_FLOAT, _INT8, _INT32 = (
-    schema.TensorType.FLOAT32,
-    schema.TensorType.INT8,
-    schema.TensorType.INT32,
-)
+_Type = schema.TensorType
 _LARGEST = 2**31 - 2**20  # bytes of a flatbuffer
 _AT_ONCE = 4  # XNNPACK concatenates no more
 
@@ -33,6 +30,20 @@ class Matrix(NamedTuple):
 
     values: np.ndarray
     scales: np.ndarray | None
+
+    @classmethod
+    def of(cls, kernel: np.ndarray, max_error: float = math.inf) -> "Matrix":
+        """A kernel `(…, outputs)` in int8; in float32 if its error were larger."""
+        rows = np.ascontiguousarray(np.moveaxis(kernel, -1, 0))
+        if not max_error:
+            return cls(rows, None)
+        values, scales = quantise(rows, tuple(range(1, rows.ndim)))
+        if (
+            max_error < math.inf
+            and quantisation_error(rows, values, scales) > max_error
+        ):
+            return cls(rows, None)
+        return cls(values, scales.reshape(-1))
 
 
 class Model:
@@ -95,10 +106,11 @@ class Model:
         graph.subgraph.outputs = [*graph.outputs.values()]
         self._model.subgraphs.append(graph.subgraph)
 
-    def to_bytes(self) -> bytes:
+    def to_array(self) -> np.ndarray:
+        """The bytes of the flatbuffer, uint8."""
         builder = flatbuffers.Builder(self._size + (1 << 20))
         builder.Finish(self._model.Pack(builder), b"TFL3")
-        return bytes(builder.Output())
+        return np.frombuffer(bytes(builder.Output()), np.uint8)
 
 
 class _Quantization(schema.QuantizationParametersT):
@@ -133,7 +145,7 @@ class Graph:
         return self.subgraph.tensors[tensor].shape
 
     def input(self, name: str, *shape: int) -> int:
-        self.inputs[name] = tensor = self._tensor([math.prod(shape)], _FLOAT)
+        self.inputs[name] = tensor = self._tensor([math.prod(shape)], _Type.FLOAT32)
         return self.reshape(tensor, *shape)
 
     def output(self, name: str, tensor: int) -> None:
@@ -141,16 +153,12 @@ class Graph:
 
     def dense(self, x: int, weights: Matrix, bias: np.ndarray | None = None) -> int:
         """x W + b: (rows, outputs)."""
+        is_int8 = weights.scales is not None
         options = schema.FullyConnectedOptionsT()
-        options.asymmetricQuantizeInputs = weights.scales is not None
+        options.asymmetricQuantizeInputs = is_int8
         inputs = [x, self._weights(weights), self._bias(bias)]
-        return self._op(
-            Op.FULLY_CONNECTED,
-            inputs,
-            [self.shape(x)[0], len(weights.values)],
-            options,
-            version=1 if weights.scales is None else 9,
-        )
+        shape, version = [self.shape(x)[0], len(weights.values)], 9 if is_int8 else 1
+        return self._op(Op.FULLY_CONNECTED, inputs, shape, options, version)
 
     def convolution(self, x: int, kernel: Matrix, bias: np.ndarray) -> int:
         """The n-grams of x (rows, time, 1, dim): (rows, time - width + 1, 1, outputs)."""
@@ -161,13 +169,10 @@ class Graph:
         rows, time, _, _ = self.shape(x)
         outputs, width = kernel.values.shape[:2]
         inputs = [x, self._weights(kernel), self._bias(bias)]
-        return self._op(
-            Op.CONV_2D,
-            inputs,
-            [rows, time - width + 1, 1, outputs],
-            options,
-            version=1 if kernel.scales is None else 5,
-        )
+        shape, version = [rows, time - width + 1, 1, outputs], 5
+        if kernel.scales is None:
+            version = 1
+        return self._op(Op.CONV_2D, inputs, shape, options, version)
 
     def maxima(self, x: int) -> int:
         """The maxima of x (rows, time, 1, dim) over time: (rows, dim)."""
@@ -220,10 +225,9 @@ class Graph:
         total, dim = self.shape(x)
         if count == total:
             return x
-        where = [
-            self._constant(np.array(a, np.int32)) for a in ((first, 0), (count, dim))
-        ]
-        return self._op(Op.SLICE, [x, *where], [count, dim], schema.SliceOptionsT())
+        where = (first, 0), (count, dim)
+        inputs = [x, *(self._constant(np.array(pair, np.int32)) for pair in where)]
+        return self._op(Op.SLICE, inputs, [count, dim], schema.SliceOptionsT())
 
     def concatenate(self, parts: list[int], axis: int) -> int:
         while len(parts) > _AT_ONCE:
@@ -242,9 +246,8 @@ class Graph:
     def reshape(self, x: int, *shape: int) -> int:
         options = schema.ReshapeOptionsT()
         options.newShape = list(shape)
-        return self._op(
-            Op.RESHAPE, [x, self._constant(np.array(shape, np.int32))], shape, options
-        )
+        inputs = [x, self._constant(np.array(shape, np.int32))]
+        return self._op(Op.RESHAPE, inputs, shape, options)
 
     def _tensor(self, shape, dtype, buffer=0, scales=None):
         tensor = schema.TensorT()
@@ -258,7 +261,7 @@ class Graph:
     def _weights(self, matrix):
         values, scales = matrix
         if id(values) not in self._constants:
-            dtype = _FLOAT if scales is None else _INT8
+            dtype = _Type.FLOAT32 if scales is None else _Type.INT8
             buffer = self._model.buffer(values)
             tensor = self._tensor(values.shape, dtype, buffer, scales)
             self._constants[id(values)] = tensor
@@ -271,7 +274,7 @@ class Graph:
         """A small constant, the same tensor wherever its value is the same."""
         key = value.dtype.str, value.shape, value.tobytes()
         if key not in self._constants:
-            dtype = _INT32 if value.dtype == np.int32 else _FLOAT
+            dtype = _Type.INT32 if value.dtype == np.int32 else _Type.FLOAT32
             buffer = self._model.buffer(value)
             self._constants[key] = self._tensor(value.shape, dtype, buffer)
         return self._constants[key]
@@ -283,7 +286,7 @@ class Graph:
         op = schema.OperatorT()
         op.opcodeIndex = self._model.code(operator, version)
         op.inputs = list(inputs)
-        op.outputs = [self._tensor(shape, _FLOAT) for shape in shapes]
+        op.outputs = [self._tensor(shape, _Type.FLOAT32) for shape in shapes]
         op.builtinOptions = options
         if options is not None:
             name = type(options).__name__.removesuffix("T")

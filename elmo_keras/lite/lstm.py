@@ -42,15 +42,34 @@ class LiteLstm:
     def run(
         self,
         x: np.ndarray,
-        sources: np.ndarray,
-        targets: np.ndarray,
+        starts: np.ndarray,
         counts: np.ndarray,
+        targets: np.ndarray,
         results: Sequence[np.ndarray],
+        *,
+        backward: bool,
     ) -> None:
-        """Writes the outputs of each layer for at most `max_rows` sentences.
+        """Writes the outputs of each layer for sentences.
 
-        `counts` are the steps of each sentence, the longest first; step i of sentence j
-        reads the row `sources[i, j]` of x and writes the row `targets[i, j]` of a result.
+        Sentence j is in the `counts[j]` rows of x from `starts[j]`, which are read backward
+        or forward. The output of row i is row `targets[i]` of a result, whose last row takes
+        what no token needs.
+        """
+        order = np.argsort(-counts, kind="stable")
+        order = order[: np.count_nonzero(counts)]
+        for first in range(0, len(order), self.max_rows):
+            batch = order[first : first + self.max_rows]
+            n = counts[batch]
+            step = np.arange(n[0])[:, None]
+            sources = starts[batch] + (n - 1 - step if backward else step)
+            real = step < n
+            sources = np.where(real, sources, 0)
+            self._run(x, sources, np.where(real, targets[sources], -1), n, results)
+
+    def _run(self, x, sources, targets, counts, results):
+        """For at most `max_rows` sentences, the longest first.
+
+        Step i of sentence j reads row `sources[i, j]` and writes row `targets[i, j]`.
         """
         n_steps = counts[0]
         running = np.count_nonzero(counts > np.arange(n_steps)[:, None], axis=1)

@@ -1,11 +1,11 @@
-"""Steps of LSTMs as a graph of LiteRT."""
+"""Steps of LSTMs as graphs of LiteRT."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.lite.graph import Graph, Matrix
+from elmo_keras.lite.graph import Graph, Matrix, Model
 
 
 class LstmLayer(NamedTuple):
@@ -17,17 +17,30 @@ class LstmLayer(NamedTuple):
     projection_kernel: Matrix | None  # (projection, units)
 
 
-def lstm_graph(
-    graph: Graph,
-    layers: Sequence[LstmLayer],
-    rows: int,
-    steps: int,
+def lstm_model(
+    layers: Sequence[LstmLayer], steps: Mapping[int, Sequence[int]], **options: Any
+) -> np.ndarray:
+    """A flatbuffer with a signature for each number of rows and of steps; see `_add`."""
+    model = Model()
+    for rows, counts in steps.items():
+        for count in counts:
+            graph = Graph(model)
+            _add(graph, layers, rows, count, **options)
+            model.add(f"r{rows}_{count}", graph)
+    return model.to_array()
+
+
+def _add(
+    graph,
+    layers,
+    rows,
+    steps,
     *,
-    cell_clip: float | None = None,
-    proj_clip: float | None = None,
-    skip: bool = False,
-    output_kernel: Matrix | None = None,
-) -> None:
+    cell_clip=None,
+    proj_clip=None,
+    skip=False,
+    output_kernel=None,
+):
     """Some steps of all layers in one direction, for rows that all have tokens.
 
     Inputs: `x` (steps · rows, in), step by step; `h0`, `c0`, `h1`, …, the state before.

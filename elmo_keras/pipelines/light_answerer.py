@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.lite.bilstm import LiteBiLstm
+from elmo_keras.lite.layers import LiteBiLstm
 from elmo_keras.pipelines.arithmetic import softmax
 from elmo_keras.pipelines.light_heads import (
     Batch,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from elmo_keras.argument_checks import check_names, check_numbers
-from elmo_keras.lite.bilstm import LiteBiLstm
+from elmo_keras.lite.layers import LiteBiLstm
 from elmo_keras.lite.scalar_mix import normalize, weighted_sum
 from elmo_keras.pipelines.arithmetic import (
     Quantized,

@@ -3,8 +3,8 @@
 import numpy as np
 
 from elmo_keras.argument_checks import check_names
-from elmo_keras.lite.bilstm import LiteBiLstm
-from elmo_keras.lite.dense import LiteDense
+from elmo_keras.lite.layers import LiteBiLstm
+from elmo_keras.lite.layers import LiteDense
 from elmo_keras.pipelines.light_heads import (
     Batch,
     LightTokenVectors,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.lite.dense import LiteDense
+from elmo_keras.lite.layers import LiteDense
 
 
 def test_rows_are_those_of_a_dense_layer_in_any_batch():
