@@ -17,8 +17,8 @@ import pytest
 from elmo_keras import Embedder, LanguageModel, split_words
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.pipelines.light_answerer import LightAnswerer
-from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
+from elmo_keras.pipelines.light_heads import Batch, LightTagger
+from elmo_keras.pipelines.light_networks import LightAnswerer, LightClassifier
 from elmo_keras.pipelines.pipeline import best_span, pipeline
 from elmo_keras.tasks.entities import bio_tags
 from elmo_keras.tasks.head_files import read_head

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.pipelines.arithmetic import heated
-from elmo_keras.pipelines.light_answerer import Scores
 from elmo_keras.pipelines.light_heads import Batch, TaggerHead
+from elmo_keras.pipelines.light_networks import Scores
 from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.batches import Batches, predictions
 from elmo_keras.tasks.crf import Crf
@@ -66,7 +65,7 @@ class KerasParser:
 
 
 class KerasClassifier:
-    """A model of labels."""
+    """A model of labels, of one text or of a pair."""
 
     temperature = 1.0
 
@@ -75,35 +74,10 @@ class KerasClassifier:
         self.threshold = model.threshold
         self._graph = _Graph(model, model.answers)
 
-    def probabilities(self, batch: Batch) -> np.ndarray:
-        """Of each label, `(sentences, labels)`."""
-        return np.array([row["scores"] for row in self._graph(batch.sentences)])
-
-
-class KerasLabeller:
-    """A model of labels of pairs."""
-
-    temperature = 1.0
-
-    def __init__(self, model: LabelModel):
-        self._model, self._graph = model, _Graph(model, model.answers)
-
-    def labels_of(self, pairs: Sequence[Sequence[Sequence[str]]]) -> list[Any]:
-        """The label of each pair of texts, lists of tokens, and its probability.
-
-        A list of them, the likeliest first, if a pair may have several.
-        """
-        found, options = [], {"multi_label": self._model.multi_label}
-        for row in self._graph(*zip(*pairs)):
-            p = heated(row["scores"], self.temperature, **options)
-            scores = sorted(zip(p.tolist(), self._model.labels), reverse=True)
-            labels = [{"label": label, "score": p} for p, label in scores]
-            if self._model.multi_label:
-                least = self._model.threshold
-                found.append([one for one in labels if one["score"] >= least])
-            else:
-                found.append(labels[0])
-        return found
+    def probabilities(self, *batches: Batch) -> np.ndarray:
+        """Of each label, `(texts, labels)`; of pairs with a batch for each field."""
+        rows = self._graph(*(batch.sentences for batch in batches))
+        return np.array([row["scores"] for row in rows])
 
 
 class KerasAnswerer:

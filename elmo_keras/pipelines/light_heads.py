@@ -1,4 +1,8 @@
-"""Taggers and classifiers without TensorFlow: layers of the biLM in, answers out."""
+"""Heads without TensorFlow: layers of the biLM in, the scores and labels of tokens out.
+
+A sentence has the same results alone and in any batch, to the last bit: products are
+sums of whole numbers, which are exact in any order.
+"""
 
 import functools
 import itertools
@@ -7,19 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_names, check_numbers
+from elmo_keras.argument_checks import check_names
+from elmo_keras.formats.quantise import quantise
 from elmo_keras.lite.layers import LiteBiLstm
 from elmo_keras.lite.scalar_mix import normalize, weighted_sum
-from elmo_keras.pipelines.arithmetic import (
-    Quantized,
-    soft_alignment,
-    softmax,
-)
 from elmo_keras.pipelines.texts import Labelled, join
 from elmo_keras.tasks.crf import Crf
 from elmo_keras.tasks.entities import constraints, entities, marks_spans
 from elmo_keras.tasks.head_files import ENDS, HeadFile
-from elmo_keras.tasks.ngrams import ngram_scores
 from elmo_keras.tasks.span_ends import SHAPE, SpanEnds
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.text.sentences import str_tokens
@@ -27,6 +26,8 @@ from elmo_keras.text.sentences import str_tokens
 _LSTM = "kernel", "recurrent_kernel", "bias"
 # Tokens that are read around a predicate; those of some predicates together.
 WINDOW, TOKENS_AT_ONCE = 100, 2**12
+_TINY = 1e-30  # scale of a row of zeros
+_EXACT = 2**24 // 127**2  # products of int8 whose sum float32 holds exactly
 
 
 class Batch:
@@ -269,59 +270,6 @@ class LightTagger(TaggerHead):
                 ]
 
 
-class LightClassifier:
-    """A `TextClassifier` of a head."""
-
-    temperature = 1.0  # see `heated`
-
-    def __init__(self, head: HeadFile):
-        config, units = head.config, head.config["units"]
-        self.labels, self.multi_label = (
-            str_tokens(config["labels"]),
-            config["multi_label"],
-        )
-        self.threshold = config["threshold"]
-        check_names(labels=self.labels)
-        check_numbers(0, 1, threshold=self.threshold)
-        self._vectors, n = LightTokenVectors(head), len(self.labels)
-        lstms = read_lstms(head, "encoder", self._vectors.input_dim)
-        self._encoder = LiteBiLstm(lstms)
-        dim = 3 * (2 * units + self._vectors.output_dim)
-        self._integrator = LiteBiLstm(read_lstms(head, "integrator", dim))
-        self._attention = Dense(head, "attention", 2 * units, 1)
-        self._maxout = Dense(head, "maxout", 8 * units, 4 * units)
-        self._decision = Dense(head, "decision", units, n)
-        self._units, self._ngrams = units, None
-        if rows := config.get("ngram_rows"):
-            self._ngrams = head.weight("ngrams/kernel", rows, n)
-
-    def probabilities(self, batch: Batch) -> np.ndarray:
-        """Of each label, `(sentences, labels)`."""
-        x, at_output = self._vectors(batch)
-        x = self._encoder(x, batch.lengths)
-        if at_output is not None:
-            x = np.concatenate([x, at_output], axis=1)
-        c = np.concatenate([soft_alignment(x[part]) for part in batch.parts])
-        x = np.concatenate([x, x - c, x * c], axis=1)
-        x = self._integrator(x, batch.lengths)
-        scores = self._attention(x)
-        pooled = np.array([_pool(x[part], scores[part]) for part in batch.parts])
-        pieces = self._maxout(pooled).reshape(len(pooled), -1, self._units)
-        scores = self._decision(pieces.max(axis=1))
-        if self._ngrams is not None:
-            scores += ngram_scores(self._ngrams, batch.sentences)
-        return 1 / (1 + np.exp(-scores)) if self.multi_label else softmax(scores)
-
-
-def _pool(x, scores):
-    """The maximum, minimum and mean over a text's tokens, and the mean by attention."""
-    if not len(x):
-        return np.zeros(4 * x.shape[1], np.float32)
-    weights = softmax(scores[:, 0])[:, None]
-    rows = x.max(axis=0), x.min(axis=0), x.mean(axis=0), (weights * x).sum(axis=0)
-    return np.concatenate(rows)
-
-
 def read_lstms(head: HeadFile, name: str, dim: int) -> list[list[np.ndarray]]:
     """The arguments of `LiteBiLstm` for inputs of this size."""
     units = head.config["units"]
@@ -342,3 +290,28 @@ class Dense:
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """`(rows, inputs)` → `(rows, outputs)`."""
         return self._kernel(x) + self._bias
+
+
+class Quantized:
+    """A matrix in int8 with a scale for each column; a product rounds its rows to int8."""
+
+    def __init__(self, weights: np.ndarray):
+        values, scales = quantise(weights, 0)
+        self.values, self.scale = values.astype(np.float32), scales[0]
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """`(rows, in)` → `(rows, out)`."""
+        scale = np.maximum(np.abs(x).max(axis=1, keepdims=True, initial=0), _TINY) / 127
+        x = np.rint(x / scale)
+        parts = [slice(i, i + _EXACT) for i in range(0, len(self.values), _EXACT)]
+        total, *others = (x[:, part] @ self.values[part] for part in parts)
+        if others:
+            total = np.sum([total, *others], axis=0, dtype=np.float64)
+            total = total.astype(np.float32)
+        return total * (scale * self.scale)
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    """Over the last axis."""
+    x = np.exp(x - x.max(axis=-1, keepdims=True))
+    return x / x.sum(axis=-1, keepdims=True)

@@ -16,10 +16,13 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB, VOCABULARY
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.pipelines.arithmetic import heated
-from elmo_keras.pipelines.light_answerer import LightAnswerer, Scores
-from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
-from elmo_keras.pipelines.light_parser import LightParser
+from elmo_keras.pipelines.light_heads import Batch, LightTagger, softmax
+from elmo_keras.pipelines.light_networks import (
+    LightAnswerer,
+    LightClassifier,
+    LightParser,
+    Scores,
+)
 from elmo_keras.pipelines.texts import Text, join, pieces, read_text, script_is
 from elmo_keras.progress import Progress
 from elmo_keras.tasks.answer_text import OffsetTokens
@@ -68,13 +71,12 @@ class NamedPipeline:
         name: str,
         model: Any,
         *,
-        embedder: Embedder | None = None,
         language: str | None = None,
         tokenizer: str = "words",
     ):
         self.name, self.model = name, model
-        self.embedder, self.language = embedder, language
-        self.tokenizer = tokenizer
+        self.language, self.tokenizer = language, tokenizer
+        self.embedder: Embedder | None = None
         self._head = absolute_head(name)
 
     def __repr__(self) -> str:
@@ -311,18 +313,37 @@ class LabelPipeline(Pipeline):
         return [tokens[:MAX_LABELLED]]
 
     def predict(self, batch):
-        """The probability of each label."""
-        p, model = self.model.probabilities(batch), self.model
-        return heated(p, model.temperature, multi_label=model.multi_label).tolist()
+        """The predicted labels of each text, or its label."""
+        return _label(self.model, batch)
 
     def annotate(self, text, predictions):
-        """The predicted labels, the most likely first."""
-        pairs = sorted(zip(*predictions, self.model.labels), reverse=True)
-        end = len(text.source)
-        results = [text.at(0, end, label=label, score=p) for p, label in pairs]
-        if not self.model.multi_label:
-            return results[0]
-        return [r for r in results if r["score"] >= self.model.threshold]
+        (labels,), end = predictions, len(text.source)
+        if isinstance(labels, dict):
+            return text.at(0, end, **labels)
+        return [text.at(0, end, **label) for label in labels]
+
+
+def _label(model, *batches):
+    """Of each text or pair the likeliest label, or those above the threshold, and their score."""
+    several, results = model.multi_label, []
+    p = heated(model.probabilities(*batches), model.temperature, multi_label=several)
+    for row in p.tolist():
+        pairs = sorted(zip(row, model.labels), reverse=True)
+        labels = [{"label": label, "score": score} for score, label in pairs]
+        above = [one for one in labels if one["score"] >= model.threshold]
+        results.append(above if several else labels[0])
+    return results
+
+
+def heated(p: np.ndarray, temperature: float, *, multi_label: bool) -> np.ndarray:
+    """Probabilities of labels `(texts, labels)` whose logits are divided by a temperature."""
+    if temperature == 1:
+        return p
+    p = p.astype(np.float64)
+    with np.errstate(divide="ignore"):  # of log 0
+        if multi_label:
+            return 1 / (1 + np.exp((np.log(1 - p) - np.log(p)) / temperature))
+        return softmax(np.log(p) / temperature)
 
 
 def _bounded_parts(sentences):
@@ -440,8 +461,10 @@ class PairPipeline(NamedPipeline):
 
     def answer(self, pairs: Sequence[Sequence[Text]]) -> list:
         """The result of each pair, whose texts are in the order of the fields."""
-        return self.model.labels_of(
-            [[join(t.sentences) for t in pair] for pair in pairs]
+        columns = zip(*pairs)
+        return _label(
+            self.model,
+            *(Batch([join(t.sentences) for t in texts]) for texts in columns),
         )
 
 
@@ -575,13 +598,15 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
     folder = find_head(model)
     head = read_head(folder)
     options: dict[str, Any] = {"language": head.language, "tokenizer": head.tokenizer}
+    is_by_keras = not is_light(head.model)
     with whole_head(folder):
-        if not is_light(head.model):
+        if is_by_keras:
             made = _keras_pipeline(name, keras_model(head), **options)
-            made.model.temperature = head.temperature
-            return made
-        made = _light_pipeline(name, head, folder, **options)
+        else:
+            made = _light_pipeline(name, head, folder, **options)
     made.model.temperature = head.temperature
+    if is_by_keras:
+        return made
     made.embedder = _embedder(head.language_model)
     if head.language == "en" and isinstance(made, Pipeline):
         made.truecase = _truecaser(head.language_model)
@@ -589,21 +614,22 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
 
 
 def _light_pipeline(name, head, folder, **options):
-    if head.model["class_name"] == "TextClassifier":
-        return LabelPipeline(name, LightClassifier(head), **options)
-    if head.model["class_name"] == "QuestionAnswering":
-        return AnswerPipeline(name, LightAnswerer(head), **options)
-    if head.model["class_name"] == "DependencyParser":
-        return SyntaxPipeline(name, LightParser(head), **options)
-    tagger = LightTagger(head)
+    class_name = head.model["class_name"]
+    if class_name != "Tagger":
+        made, light = {
+            "TextClassifier": (LabelPipeline, LightClassifier),
+            "QuestionAnswering": (AnswerPipeline, LightAnswerer),
+            "DependencyParser": (SyntaxPipeline, LightParser),
+        }[class_name]
+        return made(name, light(head), **options)
     if not head.config["predicate_dim"]:
-        return TagPipeline(name, tagger, **options)
+        return TagPipeline(name, LightTagger(head), **options)
     predicates = read_head(folder / PREDICATES)
     if predicates.language_model != head.language_model:
         raise ValueError("Its two heads have different language models.")
-    made = RolePipeline(name, tagger, LightTagger(predicates), **options)
-    made.predicates.temperature = predicates.temperature
-    return made
+    finder = LightTagger(predicates)
+    finder.temperature = predicates.temperature
+    return RolePipeline(name, LightTagger(head), finder, **options)
 
 
 def _keras_pipeline(name, model, **options):
@@ -623,7 +649,7 @@ def _keras_pipeline(name, model, **options):
         "CoreferenceModel": (CoreferencePipeline, lambda model: model),
         "QuestionAnswering": (AnswerPipeline, keras_heads.KerasAnswerer),
     }
-    of_pairs = PairPipeline, keras_heads.KerasLabeller
+    of_pairs = PairPipeline, keras_heads.KerasClassifier
     made, head = classes.get(class_name, of_pairs)
     return made(name, head(model), **options)
 

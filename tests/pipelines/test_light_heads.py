@@ -5,14 +5,13 @@ import pytest
 
 from elmo_keras import Embedder
 from elmo_keras.pipelines import light_heads
-from elmo_keras.pipelines.arithmetic import Quantized
 from elmo_keras.pipelines.keras_heads import (
     KerasAnswerer,
     KerasClassifier,
     KerasTagger,
 )
-from elmo_keras.pipelines.light_answerer import LightAnswerer
-from elmo_keras.pipelines.light_heads import Batch, LightClassifier, LightTagger
+from elmo_keras.pipelines.light_heads import Batch, LightTagger, Quantized
+from elmo_keras.pipelines.light_networks import LightAnswerer, LightClassifier
 from elmo_keras.tasks.head_files import keras_model, read_head, save_head
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.heads import make_head, task_model

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from elmo_keras import Embedder, pipeline
-from elmo_keras.pipelines import light_parser
+from elmo_keras.pipelines import light_networks
 from elmo_keras.pipelines.light_heads import Batch
-from elmo_keras.pipelines.light_parser import LightParser
+from elmo_keras.pipelines.light_networks import LightParser
 from elmo_keras.tasks.head_files import keras_model, read_head
 from elmo_keras.tasks.trees import encode_tree
 from elmo_keras.text.tokens import padded_tokens
@@ -57,7 +57,7 @@ def test_a_sentence_has_the_same_tree_alone_and_among_others(head):
 
 
 def test_the_pieces_of_a_long_sentence_form_one_tree(head, monkeypatch):
-    monkeypatch.setattr(light_parser, "LONGEST", 4)
+    monkeypatch.setattr(light_networks, "LONGEST", 4)
     (words,) = pipeline(head("ud"))([["bank", "of"] * 5])
     heads = [word["head"] for word in words]
     (root,) = [i for i, one in enumerate(heads) if one < 0]
