@@ -1,9 +1,8 @@
 """The command `export`."""
 
 import dataclasses
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -152,10 +151,9 @@ def export(
         raise ValueError("Give either MODEL and OUT, or OUT, --options and --weights.")
     source = model or options or ""
     file = keras_file(source)
-    is_keras_model = file is not None
-    head = find_head(source) if not is_keras_model and is_head(source) else None
-    kind = "a .keras MODEL" if is_keras_model else "a MODEL that is no .keras file"
-    for what in f"--format {format}", "a head" if head else kind:
+    head = find_head(source) if file is None and is_head(source) else None
+    kind = "a head" if head else "a MODEL that is no .keras file"
+    for what in f"--format {format}", kind if file is None else "a .keras MODEL":
         refuse_unused(choices, what)
     other = {"saved_model": "int8", "litert": "bfloat16"}.get(format)
     if other and choices.arithmetic == other:
@@ -169,7 +167,15 @@ def export(
         if not choices.no_warmup:
             import tensorflow_serving.apis  # noqa: F401, before the work: it may be missing
     else:
-        check_model_output(output, inputs, is_file=format == "litert")
+        if format == "packed":
+            check_folder(output)
+        elif output.suffix == ".tflite":
+            check_file(output)
+        else:
+            raise ValueError(f"The output should end in .tflite. Received: {output}")
+        check_apart([output], inputs)
+        if output.exists():
+            raise FileExistsError(f"{output} exists. Move it, or give another name.")
     check_layers(choices.layers, source, weights)
     import_tensorflow()
     if format == "packed":
@@ -194,18 +200,6 @@ def export(
         )
     write = write_saved_model if format == "saved_model" else write_litert
     write(layer, output, choices)
-
-
-def check_model_output(output: Path, inputs: Iterable[Path], *, is_file: bool) -> None:
-    if not is_file:
-        check_folder(output)
-    elif output.suffix == ".tflite":
-        check_file(output)
-    else:
-        raise ValueError(f"The output should end in .tflite. Received: {output}")
-    check_apart([output], inputs)
-    if output.exists():
-        raise FileExistsError(f"{output} exists. Move it, or give another name.")
 
 
 def pack(source: str, output: Path, weights: str | None) -> None:
@@ -254,34 +248,25 @@ def write_saved_model(
     from elmo_keras.export import version_directory
     from elmo_keras.export.task_export import export_task
 
+    names = "tokenizer", "normalization", "input_name", "version"
+    shared: dict[str, Any] = {name: getattr(choices, name) for name in names}
+    shared["warmup"] = not choices.no_warmup
+    if not isinstance(source, Elmo):
+        refuse_unused(choices, "a model of a task")
     try:
         if isinstance(source, Elmo):
+            arithmetic: Any = choices.arithmetic or "float32"
             folder = version_directory.export_elmo(
                 source,
                 output,
                 representation=choices.representation,
                 trainable=choices.trainable,
-                arithmetic="bfloat16"
-                if choices.arithmetic == "bfloat16"
-                else "float32",
-                tokenizer=choices.tokenizer,
-                normalization=choices.normalization,
+                arithmetic=arithmetic,
                 as_dict=choices.as_dict,
-                input_name=choices.input_name,
-                version=choices.version,
-                warmup=not choices.no_warmup,
+                **shared,
             )
         else:
-            refuse_unused(choices, "a model of a task")
-            folder = export_task(
-                source,
-                output,
-                tokenizer=choices.tokenizer,
-                normalization=choices.normalization,
-                input_name=choices.input_name,
-                version=choices.version,
-                warmup=not choices.no_warmup,
-            )
+            folder = export_task(source, output, **shared)
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
     print(f"The export is in {folder}")

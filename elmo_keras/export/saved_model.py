@@ -6,14 +6,12 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.config import Splitting
 from elmo_keras.elmo import Elmo
 from elmo_keras.export.sentences import (
     columns_with_rows,
     first_tokens,
     longest,
     sentences_spec,
-    splitter,
     tokens_specs,
 )
 from elmo_keras.layers import ScalarMix
@@ -68,14 +66,13 @@ class Vectors:
 
 def make_saved_model(
     elmo: Elmo,
+    split: Callable,
     *,
-    representation: int = 0,
-    trainable: str = "mix",
-    arithmetic: str = "float32",
-    tokenizer: Splitting = "spaces",
-    normalization: str | None = None,
-    as_dict: bool = False,
-    input_name: str = "sentences",
+    representation: int,
+    trainable: str,
+    arithmetic: str,
+    as_dict: bool,
+    input_name: str,
 ) -> tuple[tf.train.Checkpoint, dict, ScalarMix]:
     """The object to save with the weights of an `Elmo` layer, its signatures, its mix.
 
@@ -88,7 +85,6 @@ def make_saved_model(
     """
     bilm = copy_layer(elmo.bilm, trainable == "all", arithmetic)
     mix = copy_layer(elmo.mixes[representation], trainable != "nothing", "float32")
-    split = splitter(tokenizer, normalization)
     root = tf.train.Checkpoint()
     root.__call__ = trace_call(Vectors(bilm, mix, elmo.dropout), split, as_dict)
     root.sequence_len = tf.function(

@@ -16,6 +16,7 @@ from elmo_keras.argument_checks import check_choices, how_to_install
 from elmo_keras.config import Splitting
 from elmo_keras.elmo import Elmo
 from elmo_keras.export.saved_model import make_saved_model
+from elmo_keras.export.sentences import splitter
 from elmo_keras.export.session_graph import edit_saved_model, inputs_of
 from elmo_keras.export.version_paths import (
     EXTRA,
@@ -91,11 +92,10 @@ def export_elmo(
     tokenizer = tokenizer or elmo.config.tokenizer
     root, signatures, mix = make_saved_model(
         elmo,
+        splitter(tokenizer, normalization),
         representation=representation,
         trainable=trainable,
         arithmetic=arithmetic,
-        tokenizer=tokenizer,
-        normalization=normalization,
         as_dict=as_dict,
         input_name=input_name,
     )
@@ -168,9 +168,15 @@ def describe(
     elmo: Elmo | None, signatures: dict, tokenizer: str, normalization: str | None
 ) -> dict[str, Any]:
     """What is said of all models in `elmo_keras.json`."""
-    needs_text = tokenizer == "unicode_script" or normalization is not None
-    if elmo is not None:
-        needs_text = needs_text or elmo.config.unicode_normalization is not None
+    normalizations = normalization, elmo and elmo.config.unicode_normalization
+    needs_text = tokenizer == "unicode_script" or any(normalizations)
+
+    def tensors(specs):
+        return {
+            name: {"dtype": spec.dtype.name, "shape": list(spec.shape)}
+            for name, spec in specs.items()
+        }
+
     return {
         "options": None if elmo is None else elmo.config.to_options(),
         "weights_sha256": None if elmo is None else elmo.bilm.digest(),
@@ -179,19 +185,12 @@ def describe(
         "needs": ["tensorflow_text"] if needs_text else [],
         "signatures": {
             name: {
-                "inputs": to_dict(inputs_of(function)),
-                "outputs": to_dict(function.structured_outputs),
+                "inputs": tensors(inputs_of(function)),
+                "outputs": tensors(function.structured_outputs),
             }
             for name, function in signatures.items()
         },
         "versions": {name: installed_version(name) for name in PACKAGES},
-    }
-
-
-def to_dict(specs: Mapping[str, tf.TensorSpec]) -> dict[str, dict]:
-    return {
-        name: {"dtype": spec.dtype.name, "shape": list(spec.shape)}
-        for name, spec in specs.items()
     }
 
 
@@ -213,10 +212,11 @@ def write_warmup(path: Path, signatures: Mapping) -> None:
             words = np.array([f"word{i}" for i in range(rows * length)], object)
             tokens = words.reshape(rows, length)
             for key, spec in inputs_of(signatures[name]).items():
-                value = np.full(rows, length if key == LENGTHS else 0, np.int32)
-                if spec.dtype == tf.string:
+                if spec.dtype != tf.string:
+                    value = np.full(rows, length if key == LENGTHS else 0, np.int32)
+                elif spec.shape.rank == 1:
+                    value = [" ".join(row) for row in tokens]
+                else:
                     value = tokens
-                    if spec.shape.rank == 1:
-                        value = [" ".join(row) for row in tokens]
                 request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
             file.write(log.SerializeToString())

@@ -61,7 +61,7 @@ def keras_lstm(
     `output_kernel` `(units, n)` multiplies the outputs.
     """
     order = np.arange(len(bias)).reshape(4, -1)[[0, 2, 1, 3]].ravel()
-    kernels = (Matrix.of(k[:, order]) for k in (kernel, recurrent_kernel))
+    kernels = Matrix.of(kernel[:, order]), Matrix.of(recurrent_kernel[:, order])
     output = None if output_kernel is None else Matrix.of(output_kernel)
     layer = LstmLayer(*kernels, bias[order], None)
     return lstm_model([layer], steps, output_kernel=output)

@@ -12,7 +12,6 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig 
 from elmo_keras.files import whole_file
 from elmo_keras.util.arguments import Count, Index, Port, Positive, Seconds
 
-MEGABYTE = 2**20
 GRPC = Parameter(group="gRPC")
 REST = Parameter(group="REST")
 LIMITS = Parameter(group="Limits of a request")
@@ -76,6 +75,10 @@ class Config:
     num_batch_threads: Annotated[Count, BATCHING] = dataclasses.field(
         default_factory=batches_at_once
     )
+
+    @property
+    def max_message_bytes(self) -> int:
+        return self.max_message_mb * 2**20
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,11 +16,11 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 )
 
 from elmo_keras.serve.batcher import Request
-from elmo_keras.serve.config import MEGABYTE, Config
+from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import RequestError, invalid
 from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE
-from elmo_keras.serve.tensors import fill, to_array
+from elmo_keras.serve.signature import fill, to_array
 
 NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
 STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
@@ -39,7 +39,7 @@ class GrpcServer:
             ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
             maximum_concurrent_rpcs=threads,
             options=[
-                ("grpc.max_receive_message_length", config.max_message_mb * MEGABYTE),
+                ("grpc.max_receive_message_length", config.max_message_bytes),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),  # a taken port is an error
             ],

@@ -39,25 +39,17 @@ class LiteServable(Servable):
         self._words = WordVectors(self._mix, CACHE_BYTES)
         dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers
         lengths = tensor(LENGTHS, tf.int32, (None,))
-        outputs = [
-            tensor("word_emb", tf.float32, (None, None, dim)),
-            *(
-                tensor(f"lstm_outputs{i + 1}", tf.float32, (None, None, 2 * dim))
-                for i in range(n_layers)
-            ),
-            tensor("layers", tf.float32, (None, n_layers + 1, None, 2 * dim)),
-            tensor("elmo", tf.float32, (None, None, 2 * dim)),
-            tensor("default", tf.float32, (None, 2 * dim)),
-            lengths,
-        ]
+        shapes = {"word_emb": (None, None, dim)}
+        for i in range(1, n_layers + 1):
+            shapes[f"lstm_outputs{i}"] = None, None, 2 * dim
+        shapes["layers"] = None, n_layers + 1, None, 2 * dim
+        shapes |= {"elmo": (None, None, 2 * dim), "default": (None, 2 * dim)}
+        outputs = [tensor(name, tf.float32, shape) for name, shape in shapes.items()]
+        outputs.append(lengths)
         default = to_signature([tensor(INPUT_NAMES[0], tf.string, (None,))], outputs)
         tokens = [tensor("tokens", tf.string, (None, None)), lengths]
-        signatures = {
-            DEFAULT_SIGNATURE: default,
-            "default": default,
-            "tokens": to_signature(tokens, outputs),
-        }
-        super().__init__(name, signatures)
+        signatures = {name: default for name in ("default", DEFAULT_SIGNATURE)}
+        super().__init__(name, signatures | {"tokens": to_signature(tokens, outputs)})
 
     def run(
         self,

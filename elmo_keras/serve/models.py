@@ -12,7 +12,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse 
 from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.serve.batcher import Batcher
-from elmo_keras.serve.config import MEGABYTE, Config, ModelConfig
+from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.errors import invalid, not_found, request_error, too_much
 from elmo_keras.serve.servable import Servable
 from elmo_keras.serve.versions import Versions
@@ -27,7 +27,7 @@ MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 class Models:
     def __init__(self, models: Sequence[ModelConfig], config: Config):
         self._models = {model.name: Versions(model, config) for model in models}
-        self._max_held = HELD_BODIES * config.max_message_mb * MEGABYTE
+        self._max_held = HELD_BODIES * config.max_message_bytes
         self._lock, self.held = threading.Lock(), 0  # bytes of bodies, unpacked
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.rows)

@@ -18,8 +18,7 @@ from google.protobuf.message import Message
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.model_pb2 import ModelSpec  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.serve.config import MEGABYTE, Config
-from elmo_keras.serve.connection import SERVER, Connection
+from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import RequestError, invalid, not_found, too_late, too_much
 from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models
 from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
@@ -29,6 +28,10 @@ from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
 LINGER = 10.0
 SENDING_SECONDS = 1.0  # for the last answers, when the server ends
 CONNECTING = 10  # turns of the loop from an accepted connection to one that is known
+SERVER = {"Server": "elmo-keras"}  # not the versions of Python and aiohttp
+TURNS = 20  # of the loop, more than those from one pipelined request to the next
+PROBE_SECONDS = 0.05
+PROBE = b"HTTP/1.1 100 Continue\r\n\r\n"  # clients pass over it: RFC 9110, 15.2
 MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+)?}"
 CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -37,12 +40,58 @@ CORS = {
 }
 
 
+class Connection(web.RequestHandler):
+    """Answers the requests before a half-close; drops them if the client has gone.
+
+    Both look the same until something is sent: the machine of a client that has gone
+    resets the connection then.
+
+    Attributes:
+        stage: of the request in progress, `"reading"`, `"waiting"` for its answer, or
+            `"sending"`.
+    """
+
+    __slots__ = ("_ending", "stage")
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.stage = "reading"
+
+    def eof_received(self):
+        self._ending = asyncio.ensure_future(self._end())
+        return True  # asyncio leaves it open
+
+    async def _end(self):
+        idle, probe = 0, PROBE
+        while (transport := self.transport) is not None and idle < TURNS:
+            if self.stage == "reading":
+                idle += 1
+                await asyncio.sleep(0)
+                continue
+            idle = 0
+            if self.stage == "waiting" and probe:
+                transport.write(probe)
+                probe = b""
+            status = transport.get_extra_info("socket")
+            if status.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                transport.abort()
+            await asyncio.sleep(PROBE_SECONDS)
+        self.force_close()
+
+    def handle_error(self, request, status=500, exc=None, message=None):
+        """The answer to malformed HTTP, in the form of all others."""
+        error = " ".join(f"Malformed HTTP: {message}".split())[:1000]
+        response = web.json_response({"error": error}, status=status, headers=SERVER)
+        response.force_close()
+        return response
+
+
 class RestServer:
     """`:predict`, metadata and status of models, and the page for Prometheus."""
 
     def __init__(self, models: Models, config: Config):
         self._models, self._config = models, config
-        self._max_body = config.max_message_mb * MEGABYTE
+        self._max_body = config.max_message_bytes
         self._socket = listen(config.host, config.rest_port, "--rest-port")
         self.port = self._socket.getsockname()[1]
         self._loop, self._stop = asyncio.new_event_loop(), asyncio.Event()

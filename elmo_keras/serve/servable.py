@@ -12,8 +12,7 @@ from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog  # pyright:
 
 from elmo_keras.export.version_paths import MODEL_NAME, WARM_UP, export_metadata
 from elmo_keras.serve.errors import RequestError, tensorflow_error
-from elmo_keras.serve.signature import Arrays, Signature
-from elmo_keras.serve.tensors import to_array
+from elmo_keras.serve.signature import Arrays, Signature, to_array
 from elmo_keras.text.characters import tensorflow_text
 
 DEFAULT_SIGNATURE = "serving_default"

@@ -18,7 +18,7 @@ from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 
 from elmo_keras.serve.client.remote import to_array
-from elmo_keras.serve.tensors import fill
+from elmo_keras.serve.signature import fill
 from tests.support import stand_in
 from tests.support.rest_clients import PREDICT, ask
 from tests.support.serving_requests import malformed, text_request, tokens_request

@@ -14,9 +14,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from elmo_keras.serve import rest_json
 from elmo_keras.serve.config import Config
-from elmo_keras.serve.connection import PROBE
 from elmo_keras.serve.grpc_server import SERVICES
-from elmo_keras.serve.rest import RestServer
+from elmo_keras.serve.rest import PROBE, RestServer
 from tests.support import stand_in
 from tests.support.rest_clients import (
     HEAD,
