@@ -414,44 +414,42 @@ class PairPipeline(NamedPipeline):
         progress: bool | None = None,
         **named: str | Sequence[str],
     ) -> Any:
-        columns = self._columns(texts, named)
-        lists = [column for column in columns if not isinstance(column, str)]
-        n = len(lists[0]) if lists else 1
-        columns = [[c] * n if isinstance(c, str) else c for c in columns]
-        if not all(len(column) == n for column in columns):
-            raise self._unlike(f"{' and '.join(str(len(c)) for c in columns)} texts")
+        rows, several = self._rows(texts, named)
         pairs = []
-        for i, pair in enumerate(zip(*columns)):
-            if not all(isinstance(text, str) for text in pair):
-                raise self._unlike(f"{shortened(pair)} in row {i}")
-            pairs.append([read_text(i, text, self.tokenizer) for text in pair])
+        for i, row in enumerate(rows):
+            if not all(isinstance(text, str) for text in row):
+                raise self._unlike(f"{shortened(row)} in row {i}")
+            pairs.append([read_text(i, text, self.tokenizer) for text in row])
             for text in pairs[-1]:
                 self.check_script(text)
         results = []
         with Progress(progress=progress) as bar:
             for some in chunks(pairs, self.batch_size, _n_tokens):
                 results += self.answer(some)
-                bar.add(sum(map(_n_tokens, some)), len(results) / n)
-        return results if lists else results[0]
+                bar.add(sum(map(_n_tokens, some)), len(results) / len(pairs))
+        return results if several else results[0]
 
-    def _columns(self, texts, named):
-        """The texts of each field: a `str` or a list."""
-        if len(texts) == 1 and not named:
-            rows = plain(texts[0])
-            if isinstance(rows, Mapping):
-                named = {key: rows[key] for key in self.fields if key in rows}
-            elif isinstance(rows, (list, tuple)):
-                if not all(isinstance(row, Mapping) for row in rows):
-                    raise self._unlike(shortened(rows))
-                named = {key: [row.get(key) for row in rows] for key in self.fields}
-        else:
-            named = dict(zip(self.fields, texts)) | named
+    def _rows(self, texts, named):
+        """The texts of each pair, and whether a list was given."""
+        rows = plain(texts[0]) if len(texts) == 1 and not named else None
+        if isinstance(rows, (list, tuple)):
+            if not all(isinstance(row, Mapping) for row in rows):
+                raise self._unlike(shortened(rows))
+            return [tuple(row.get(key) for key in self.fields) for row in rows], True
+        named = dict(zip(self.fields, texts)) | named
+        if isinstance(rows, Mapping):
+            named = {key: rows[key] for key in self.fields if key in rows}
         columns = [plain(named.get(key)) for key in self.fields]
         if {*named} != {*self.fields} or not all(
             isinstance(column, (str, list, tuple)) for column in columns
         ):
             raise self._unlike(shortened(named or texts))
-        return columns
+        lists = [column for column in columns if not isinstance(column, str)]
+        n = len(lists[0]) if lists else 1
+        columns = [[c] * n if isinstance(c, str) else c for c in columns]
+        if not all(len(column) == n for column in columns):
+            raise self._unlike(f"{' and '.join(str(len(c)) for c in columns)} texts")
+        return [*zip(*columns)], bool(lists)
 
     def _unlike(self, received):
         return TypeError(

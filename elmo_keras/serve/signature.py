@@ -30,15 +30,15 @@ class Signature(NamedTuple):
     @classmethod
     def from_proto(cls, proto: SignatureDef) -> "Signature":
         sides = sorted(proto.inputs.items()), sorted(proto.outputs.items())
-        specs = (
+        inputs, outputs = (
             {
-                key: tf.TensorSpec(tf.TensorShape(tensor.tensor_shape), tensor.dtype)
-                for key, tensor in side
+                key: tf.TensorSpec(tf.TensorShape(x.tensor_shape), x.dtype)
+                for key, x in side
             }
             for side in sides
         )
-        names = ({key: tensor.name for key, tensor in side} for side in sides)
-        return cls(*specs, *names)
+        feeds, fetches = ({key: x.name for key, x in side} for side in sides)
+        return cls(inputs, outputs, feeds, fetches)
 
     def keys(self, output_filter: Iterable[str]) -> tuple[str, ...]:
         """The requested outputs, or all if none is named."""
