@@ -29,16 +29,13 @@ class Signature(NamedTuple):
 
     @classmethod
     def from_proto(cls, proto: SignatureDef) -> "Signature":
-        sides = sorted(proto.inputs.items()), sorted(proto.outputs.items())
-        inputs, outputs = (
-            {
-                key: tf.TensorSpec(tf.TensorShape(x.tensor_shape), x.dtype)
-                for key, x in side
-            }
-            for side in sides
+        inputs, outputs = sorted(proto.inputs.items()), sorted(proto.outputs.items())
+        return cls(
+            {key: _spec(tensor) for key, tensor in inputs},
+            {key: _spec(tensor) for key, tensor in outputs},
+            {key: tensor.name for key, tensor in inputs},
+            {key: tensor.name for key, tensor in outputs},
         )
-        feeds, fetches = ({key: x.name for key, x in side} for side in sides)
-        return cls(inputs, outputs, feeds, fetches)
 
     def keys(self, output_filter: Iterable[str]) -> tuple[str, ...]:
         """The requested outputs, or all if none is named."""
@@ -86,6 +83,10 @@ class Signature(NamedTuple):
                     f"`tokens`, {n}. Received: {lengths.tolist()}"
                 )
         return arrays
+
+
+def _spec(tensor):
+    return tf.TensorSpec(tf.TensorShape(tensor.tensor_shape), tensor.dtype)
 
 
 def check_shape(name: str, shape: Sequence[int], spec: tf.TensorSpec) -> None:
