@@ -19,6 +19,7 @@ from elmo_keras.lite import runtime
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Model
+from elmo_keras.lite.layers import LiteDense
 
 TEST = ElmoConfig.preset("test")
 DICTIONARY = dictionary_config()
@@ -212,3 +213,14 @@ def test_the_c_functions_of_an_unknown_version_are_tried_first(
     runtime.library.cache_clear()
     with pytest.raises(ImportError, match="2.* are not those of 2.1.6 to 2.3"):
         of_file("int8")
+
+
+def test_rows_are_those_of_a_dense_layer_in_any_batch():
+    rng = np.random.default_rng(0)
+    kernel, bias = rng.normal(size=(37, 11)), rng.normal(size=11)
+    x = rng.normal(size=(131, 37)).astype(np.float32)
+    dense = LiteDense(kernel.astype(np.float32), bias)
+    expected = x @ kernel + bias
+    np.testing.assert_allclose(dense(x), expected, atol=0.3)  # of sums up to 20
+    np.testing.assert_array_equal(dense(x[64:70]), dense(x)[64:70])
+    assert dense(x[:0]).shape == (0, 11)

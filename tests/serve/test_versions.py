@@ -114,17 +114,6 @@ def test_the_version_before_answers_when_the_newest_disappears(tmp_path):
     assert newest(versions) == 1
 
 
-def test_a_directory_without_a_version_is_an_error(tmp_path):
-    with pytest.raises(ValueError, match="should hold a version"):
-        versions_in(tmp_path)
-    (tmp_path / "1").mkdir()
-    (tmp_path / "1/saved_model.pb").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="1: "):
-        versions_in(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        versions_in(tmp_path / "missing")
-
-
 def test_the_memory_of_many_choices_of_outputs_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr("elmo_keras.serve.servable.MAX_CHOICES", 2)
     servable = SavedModelServable(stand_in.save(tmp_path) / "1")

@@ -147,22 +147,6 @@ def test_an_error_leaves_no_file(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
-    embed, text, tmp_path, capsys
-):
-    """Files of this process can't grow: the system refuses that, as a full disk does."""
-    resource = pytest.importorskip("resource")
-    before = sorted(tmp_path.iterdir())
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limits[1]))
-    try:
-        assert embed(text, tmp_path / "out.hdf5") == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert capsys.readouterr().err.count("\n") == 1
-    assert sorted(tmp_path.iterdir()) == before
-
-
 def test_a_missing_server_is_an_error_with_status_1(
     text, tmp_path, capsys, monkeypatch
 ):
