@@ -103,12 +103,16 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
         ("nowhere.keras out", "There is no nowhere.keras"),
         ("KERAS out", "It has: ['first', 'second']"),
         ("KERAS out --layer second --l2 1", "--l2 is not for a .keras MODEL"),
+        ("MODEL taken.tflite --format litert", "taken.tflite exists"),
+        ("MODEL out --format litert", "should end in .tflite"),
+        ("MODEL o.tflite --format litert --archive", "--archive is not for --format"),
     ],
 )
 def test_wrong_input_leaves_no_version(
     model_directory, keras_model, tmp_path, monkeypatch, error_of, arguments, expected
 ):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken.tflite").touch()
     paths = {"MODEL": model_directory, "KERAS": keras_model[0]}
     assert expected in error_of(main, [paths.get(a, a) for a in arguments.split()])
     assert not list(tmp_path.glob("out/*"))

@@ -160,15 +160,3 @@ def test_nan_in_the_characters_of_a_file_is_refused(exact, tmp_path):
     write_lite(tmp_path / "m.tflite", file)
     with pytest.raises(ValueError, match="`characters` should hold finite numbers"):
         Embedder(tmp_path / "m.tflite")
-
-
-def test_other_outputs_and_options_of_other_formats_are_refused(
-    model_directory, exact, error_of
-):
-    for output, options, message in [
-        (exact, [], "exists"),
-        (exact.with_suffix(""), [], ".tflite"),
-        (exact.with_name("new.tflite"), ["--archive"], "--archive is not for --format"),
-    ]:
-        arguments = [model_directory, output, *LITE, *options]
-        assert message in error_of(export, arguments)

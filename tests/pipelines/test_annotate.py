@@ -40,15 +40,6 @@ def results(head):
     return [result for line in LINES for result in pipeline(head)(line)]
 
 
-def test_conllu_has_the_words_of_the_text(head, tmp_path):
-    text, output = tmp_path / "text.txt", tmp_path / "o.conllu"
-    text.write_text("cafe\u0301 gone\u200b.\n", encoding="utf-8")
-    assert annotate([text, output, "--with", head("pos")]) == 0
-    words = [(row[1], row[9]) for row in rows(output)]
-    spaces = "SpacesAfter=\u200b"
-    assert words == [("cafe\u0301", "_"), ("gone", spaces), (".", "_")]
-
-
 def test_a_text_of_blank_lines_has_no_words(head, tmp_path):
     text, output = tmp_path / "text.txt", tmp_path / "o.conllu"
     for content in "", "\n\n":
@@ -79,7 +70,7 @@ RAW = "  Two  spaces,\ta tab.\u200bAnd\u00a0more!No space (a|b \\ c).\u2003 "
 
 
 def test_conllu_gives_raw_text_back(head, tmp_path):
-    raw = [RAW, "one", " . ", "a\u200b b", "x" * 5, "🙂 🙂\u200d🙂 e\u0301"]
+    raw = [RAW, "one", " . ", "a\u200b b", "x" * 5, "🙂 🙂\u200d🙂 e\u0301 gone\u200b."]
     assert_text_is_given_back(raw, head("pos"), tmp_path)
 
 
