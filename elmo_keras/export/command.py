@@ -188,16 +188,9 @@ def export(
     else:
         from elmo_keras.elmo import Elmo
 
-        layer = Elmo.from_pretrained(
-            source,
-            weights=weights,
-            layers=choices.layers,
-            mix=choices.mix,
-            gamma=choices.gamma,
-            layer_norm=choices.layer_norm,
-            dropout=choices.dropout,
-            l2=choices.l2,
-        )
+        names = *MIXED, *TRAINED
+        mix: dict[str, Any] = {name: getattr(choices, name) for name in names}
+        layer = Elmo.from_pretrained(source, weights=weights, **mix)
     write = write_saved_model if format == "saved_model" else write_litert
     write(layer, output, choices)
 

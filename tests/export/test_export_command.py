@@ -60,21 +60,14 @@ def keras_model(tmp_path_factory):
     return path, elmo
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (tf.errors.ResourceExhaustedError(None, None, "No space\nleft"), 1),
-        (OSError("No space left"), 2),
-    ],
-)
 def test_a_failing_export_is_one_line_and_leaves_no_files(
-    model_directory, tmp_path, capsys, monkeypatch, error, status
+    model_directory, tmp_path, capsys, monkeypatch
 ):
     def full(*args, **kwargs):
-        raise error
+        raise tf.errors.ResourceExhaustedError(None, None, "No space\nleft")
 
     monkeypatch.setattr("elmo_keras.export.version_directory.make_saved_model", full)
-    assert main([str(model_directory), str(tmp_path)]) == status
+    assert main([str(model_directory), str(tmp_path)]) == 1
     assert capsys.readouterr().err == "elmo-keras export: No space left\n"
     assert not list(tmp_path.iterdir())
 
