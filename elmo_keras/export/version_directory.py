@@ -167,7 +167,6 @@ def write_serving_files(output: str | Path) -> Path:
 def describe(
     elmo: Elmo | None, signatures: dict, tokenizer: str, normalization: str | None
 ) -> dict[str, Any]:
-    """What is said of all models in `elmo_keras.json`."""
     normalizations = normalization, elmo and elmo.config.unicode_normalization
     needs_text = tokenizer == "unicode_script" or any(normalizations)
 

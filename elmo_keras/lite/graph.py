@@ -60,7 +60,6 @@ class Model:
         self._quantizations = {}
 
     def code(self, operator: int, version: int) -> int:
-        """The index of an operation of this version."""
         if (operator, version) not in self._codes:
             code = schema.OperatorCodeT()
             code.builtinCode, code.version = operator, version

@@ -52,8 +52,6 @@ class KerasTagger(TaggerHead):
 
 
 class KerasParser:
-    """A parser of dependencies."""
-
     def __init__(self, model: DependencyParser):
         self.relations, self.columns = list(model.relations), dict(model.labels)
         self.follows_guidelines = model.follows_guidelines
@@ -81,8 +79,6 @@ class KerasClassifier:
 
 
 class KerasAnswerer:
-    """A model that answers questions."""
-
     temperature = 1.0
 
     def __init__(self, model: QuestionAnswering):

@@ -300,7 +300,6 @@ class Quantized:
         self.values, self.scale = values.astype(np.float32), scales[0]
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """`(rows, in)` → `(rows, out)`."""
         scale = np.maximum(np.abs(x).max(axis=1, keepdims=True, initial=0), _TINY) / 127
         x = np.rint(x / scale)
         parts = [slice(i, i + _EXACT) for i in range(0, len(self.values), _EXACT)]

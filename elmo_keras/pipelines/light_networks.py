@@ -40,8 +40,6 @@ def _bilstm(head, name, dim):
 
 
 class LightClassifier:
-    """A `TextClassifier` of a head."""
-
     temperature = 1.0  # see `heated`
 
     def __init__(self, head: HeadFile):
@@ -93,8 +91,6 @@ def soft_alignment(x: np.ndarray) -> np.ndarray:
 
 
 class LightAnswerer:
-    """A `QuestionAnswering` of a head."""
-
     temperature = 1.0  # divides the scores of spans
 
     def __init__(self, head: HeadFile):

@@ -79,7 +79,6 @@ class Connection(web.RequestHandler):
         self.force_close()
 
     def handle_error(self, request, status=500, exc=None, message=None):
-        """The answer to malformed HTTP, in the form of all others."""
         error = " ".join(f"Malformed HTTP: {message}".split())[:1000]
         response = web.json_response({"error": error}, status=status, headers=SERVER)
         response.force_close()

@@ -3,16 +3,21 @@
 import numpy as np
 import pytest
 
-from elmo_keras import Embedder
-from elmo_keras.pipelines import light_heads
+from elmo_keras import Embedder, pipeline
+from elmo_keras.pipelines import light_heads, light_networks
 from elmo_keras.pipelines.keras_heads import (
     KerasAnswerer,
     KerasClassifier,
     KerasTagger,
 )
 from elmo_keras.pipelines.light_heads import Batch, LightTagger, Quantized
-from elmo_keras.pipelines.light_networks import LightAnswerer, LightClassifier
+from elmo_keras.pipelines.light_networks import (
+    LightAnswerer,
+    LightClassifier,
+    LightParser,
+)
 from elmo_keras.tasks.head_files import keras_model, read_head, save_head
+from elmo_keras.tasks.trees import encode_tree
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.heads import make_head, task_model
 
@@ -159,8 +164,13 @@ def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(head, model_direct
     layers = Embedder(model_directory, layers="all").encode(sentences)
     tagger = LightTagger(read_head(head("ner")))
     classifier = LightClassifier(read_head(head("sentiment")))
+    parser = LightParser(read_head(head("ud")))
     batches = [Batch([s], [x]) for s, x in zip(sentences, layers)]
-    for predict in tagger.tag, lambda batch: classifier.probabilities(batch).tolist():
+    for predict in (
+        tagger.tag,
+        parser.parse,
+        lambda batch: classifier.probabilities(batch).tolist(),
+    ):
         together = predict(Batch(sentences, layers))
         assert together == [predict(batch)[0] for batch in batches]
 
@@ -177,3 +187,63 @@ def test_products_are_exact_in_any_order(n):
     np.testing.assert_array_equal(quantized(x[3:4])[0], y[3])
     np.testing.assert_allclose(y, x @ weights, atol=0.02 * np.abs(x @ weights).max())
     assert not quantized(np.zeros((1, n), np.float32)).any()
+
+
+@pytest.mark.parametrize("elmo_at", ["input", "both"])
+def test_trees_have_the_highest_scores_of_the_task_model(
+    elmo_at, model_directory, layers, tmp_path
+):
+    read = read_head(make_head("ud", model_directory, tmp_path, elmo_at))
+    light, model = LightParser(read), keras_model(read)
+    inputs = {"tokens": padded_tokens(SENTENCES)}
+    outputs = model(inputs)
+    best = model.decode(inputs, outputs).numpy()
+    arcs = model._arc_scores(inputs["tokens"], outputs).numpy()
+    found = light.parse(Batch(SENTENCES, layers))
+    assert found[2]["head"] == []
+    # Rules of lemmas can't be read from lemmas.
+    names = {k: v for k, v in light.columns.items() if k != "lemma"}
+    for i in (0, 1, 3):
+        words = np.arange(len(SENTENCES[i]))
+        row = {name: x[i : i + 1, : len(words)] for name, x in outputs.items()}
+        rows = encode_tree(found[i], light.relations, names)
+        total = arcs[i, words, rows[:, 0]].sum()
+        assert total >= arcs[i, words, best[i, words, 0]].sum() - len(words) * 2 * ATOL
+        [relations] = model._relation_scores(row, rows[None, :, 0]).numpy()
+        chosen = rows[:, 0] > 0
+        check_best(relations[chosen], rows[chosen, 1])
+        for column, name in enumerate(names, 2):
+            check_best(row[name][0].numpy(), rows[:, column])
+
+
+def check_best(scores, chosen):
+    assert np.all(
+        scores[np.arange(len(scores)), chosen] >= scores.max(1, initial=-9) - 2 * ATOL
+    )
+
+
+def test_the_pieces_of_a_long_sentence_form_one_tree(head, monkeypatch):
+    monkeypatch.setattr(light_networks, "LONGEST", 4)
+    (words,) = pipeline(head("ud"))([["bank", "of"] * 5])
+    heads = [word["head"] for word in words]
+    (root,) = [i for i, one in enumerate(heads) if one < 0]
+    assert root < 4
+    for i, one in enumerate(heads):
+        assert one in (-1, root) or one // 4 == i // 4
+    for _ in heads:
+        heads = [one if one < 0 else heads[one] for one in heads]
+    assert {*heads} == {-1}
+
+
+def test_words_have_their_columns_and_places_in_the_text(head):
+    text = "The  bank. Don't!"
+    words = pipeline(head("ud"))(text)
+    assert [text[w["start"] : w["end"]] for w in words] == [w["text"] for w in words]
+    assert [w["sentence"] for w in words] == [0, 0, 0, 1, 1, 1]
+    for word in words:
+        assert [*word] == [
+            *("text", "sentence", "lemma", "upos", "xpos", "feats", "head"),
+            *("deprel", "start", "end"),
+        ]
+        assert (word["head"] < 0) == (word["deprel"] == "root")
+        assert word["feats"] in ("", "Number=Sing")
