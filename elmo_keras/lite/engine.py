@@ -137,23 +137,13 @@ class _Tokens:
     def vectors(self, words, run_both):
         ids, ends = self._ids(words)
         result = np.empty((len(words), self._config.projection_dim), np.float32)
-        jobs = self._jobs(ends)
+        jobs = iter([*self._jobs(ends)])  # from which two threads may take
         if len(words) <= self._rows[-1]:
             self._work(0, jobs, ids, result)
             return result
         if len(self._models) == 1:
             self._models.append(CompiledModel(self._graph))
-        lock = threading.Lock()
-
-        def shared():
-            while True:
-                with lock:
-                    job = next(jobs, None)
-                if job is None:
-                    return
-                yield job
-
-        run_both([lambda i=i: self._work(i, shared(), ids, result) for i in range(2)])
+        run_both([lambda i=i: self._work(i, jobs, ids, result) for i in range(2)])
         return result
 
     def _jobs(self, ends) -> Iterator[tuple[int, np.ndarray]]:
