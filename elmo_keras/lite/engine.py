@@ -65,7 +65,7 @@ class LiteElmo:
         starts = np.cumsum(counts) - counts
         rows = np.arange(len(x))
         if not keep_boundaries:
-            rows = np.delete(rows, [*starts, *(starts + counts - 1)])
+            rows = np.delete(rows, np.concatenate([starts, starts + counts - 1]))
         # One more row takes what no token needs.
         targets = np.full(len(x), len(rows))
         targets[rows] = np.arange(len(rows))
