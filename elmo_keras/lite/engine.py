@@ -81,7 +81,7 @@ class LiteElmo:
             lstm.run(x, starts + first, n, targets, half[1:], backward=is_backward)
 
         with self._lock:
-            self._run_both([functools.partial(job, *x) for x in self._lstms])
+            self._run_both([functools.partial(job, *pair) for pair in self._lstms])
         return layers[:, :-1]
 
     def _run_both(self, jobs):

@@ -39,7 +39,7 @@ class LiteServable(Servable):
         self._words = WordVectors(self._mix, CACHE_BYTES)
         dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers
         lengths = tensor(LENGTHS, tf.int32, (None,))
-        shapes = {"word_emb": (None, None, dim)}
+        shapes: dict[str, tuple[int | None, ...]] = {"word_emb": (None, None, dim)}
         for i in range(1, n_layers + 1):
             shapes[f"lstm_outputs{i}"] = None, None, 2 * dim
         shapes["layers"] = None, n_layers + 1, None, 2 * dim
