@@ -288,7 +288,7 @@ function ngramScores(tokens, {ngrams, ngramsScales: scales, labels}) {
 }
 
 // The first and the last token of the best answer, and its probability among all spans:
-// elmo_keras/pipelines/light_answerer.py.
+// elmo_keras/pipelines/light_networks.py.
 async function answer({question, tokens}) {
   const head = heads.find(({finds}) => finds === "answers");
   const encoded = async words => (await read(head, 0, vectorsOf(head, words, await encode({tokens: words})))).map(joined);

@@ -497,23 +497,13 @@ class AnswerPipeline(PairPipeline):
         found: list[list] = [[] for _ in pairs]
         for some in chunks(parts, self.batch_size, lambda part: len(part[2].tokens)):
             contexts = self._batch([part.tokens for _, _, part in some])
-            questions = self._batch(
-                [join(question.sentences) for _, question, _ in some]
-            )
-            for (i, _, part), scores in zip(
-                some, self.model.scores(contexts, questions)
-            ):
+            questions = self._batch([join(q.sentences) for _, q, _ in some])
+            rows = self.model.scores(contexts, questions)
+            for (i, _, part), scores in zip(some, rows):
                 scores = tuple(x / self.model.temperature for x in scores)
                 found[i].append((part, *best_span(scores, self.model.longest_answer)))
-        return [
-            self._results(context, spans)[:n] or [self._no_answer(context, spans)]
-            for (_, context), spans in zip(pairs, found)
-        ]
-
-    def _no_answer(self, context, spans):
-        """Its probability is that of the part that is the likeliest to have an answer."""
-        logarithms = [log_none - log_total for _, _, log_none, log_total in spans]
-        return context.at(0, 0, score=float(np.exp(min(logarithms, default=-np.inf))))
+        rows = zip(pairs, found)
+        return [self._answers(context, spans)[:n] for (_, context), spans in rows]
 
     def _batch(self, texts):
         if self.embedder is None:
@@ -522,8 +512,8 @@ class AnswerPipeline(PairPipeline):
         layers = dict(zip(different, self.embedder.stream(different.values())))
         return Batch(texts, [layers[tuple(tokens)] for tokens in texts])
 
-    def _results(self, context, spans):
-        """The answers of the parts that have one, the best first."""
+    def _answers(self, context, spans):
+        """The answers of the parts that have one, the best first, or that there is none."""
         total = np.logaddexp.reduce([log_total for *_, log_total in spans])
         results = []
         for part, span, log_span, _ in spans:
@@ -532,6 +522,10 @@ class AnswerPipeline(PairPipeline):
                 text = part.answer(str(context.source), *span, self.model.endings)
                 score = float(np.exp(log_span - total))
                 results.append(context.at(begin, begin + len(text), score=score))
+        if not results:  # by the part that is the likeliest to have an answer
+            logarithms = [log_none - log_part for _, _, log_none, log_part in spans]
+            score = float(np.exp(min(logarithms, default=-np.inf)))
+            results.append(context.at(0, 0, score=score))
         return sorted(results, key=lambda result: -result["score"])
 
 
