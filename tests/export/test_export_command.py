@@ -111,16 +111,11 @@ def test_wrong_input_leaves_no_version(
     assert not list(tmp_path.glob("out/*"))
 
 
-@pytest.mark.parametrize("write", ["serving files", "archive"])
-def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch, write):
+def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch):
     """Also the file of a process that was killed is no obstacle to the next one."""
-    (tmp_path / "1").mkdir()
-    (tmp_path / "1" / "saved_model.pb").write_bytes(b"x" * 100)
-
-    def written():
-        if write == "archive":
-            return [write_archive(tmp_path / "1")]
-        return sorted(write_serving_files(tmp_path).iterdir())
+    model = tmp_path / "1" / "saved_model.pb"
+    model.parent.mkdir()
+    model.write_bytes(b"x" * 100)
 
     def full(source, target, *_, **__):
         getattr(target, "write_bytes", lambda _: None)(b"half")
@@ -129,11 +124,15 @@ def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch, w
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfile", full)
         patch.setattr(tarfile, "copyfileobj", full)
-        with pytest.raises(OSError, match="No space left"):
-            written()
-    left = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert left == [tmp_path / "1" / "saved_model.pb"]
-    assert all(path.stat().st_size for path in written())
+        for write, path in (
+            (write_archive, model.parent),
+            (write_serving_files, tmp_path),
+        ):
+            with pytest.raises(OSError, match="No space left"):
+                write(path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [model]
+    files = write_archive(model.parent), *write_serving_files(tmp_path).iterdir()
+    assert all(path.stat().st_size for path in files)
 
 
 def test_the_serving_files_name_the_model_and_keep_changes(tmp_path):
