@@ -1,11 +1,12 @@
 """Tensors of PyTorch's `torch.save`, read without PyTorch.
 
-A pickle can name any function of Python to be called, so `pickle` isn't used: the few
-opcodes that a dictionary of tensors needs are followed here, and all others are refused.
+A pickle can name any function of Python to be called: here only the few opcodes and
+functions that a dictionary of tensors needs are followed, and all others are refused.
 """
 
 import io
 import math
+import pickle
 import pickletools
 import zipfile
 from typing import Any, NamedTuple
@@ -14,6 +15,13 @@ import numpy as np
 
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before 2020
 _MAX_PICKLE = 2**20  # bytes of a pickle without the tensors' values
+_OPCODES = {ord(opcode.code): opcode.name for opcode in pickletools.opcodes}
+_NEEDED = (
+    "PROTO FRAME STOP MARK BINPUT LONG_BINPUT BINGET LONG_BINGET NONE NEWTRUE NEWFALSE "
+    "BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINSTRING BINSTRING GLOBAL "
+    "EMPTY_TUPLE TUPLE1 TUPLE2 TUPLE3 TUPLE EMPTY_LIST APPEND APPENDS EMPTY_DICT SETITEM "
+    "SETITEMS REDUCE BUILD BINPERSID"
+).split()
 _DTYPES = {"DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2"}
 
 
@@ -112,104 +120,67 @@ def _array(name, tensor, values):
     return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False)
 
 
-def _unpickle(file):
-    """The object of the pickle that follows, which is as long as names and shapes are.
-
-    Only what `torch.save` writes for a dictionary of tensors is understood.
-    """
-    start = file.tell()
-    pickled = io.BytesIO(file.read(_MAX_PICKLE))
-    stack: list[Any] = []
-    marks: list[int] = []
-    memo: dict[Any, Any] = {}
-
-    def pop_mark():
-        first = marks.pop()
-        items = stack[first:]
-        del stack[first:]
-        return items
-
-    for opcode, value, _ in pickletools.genops(pickled):
-        match opcode.name:
-            case "PROTO" | "FRAME" | "STOP":
-                pass
-            case "MARK":
-                marks.append(len(stack))
-            case "BINPUT" | "LONG_BINPUT":
-                memo[value] = stack[-1]
-            case "BINGET" | "LONG_BINGET":
-                stack.append(memo[value])
-            case "NONE" | "NEWTRUE" | "NEWFALSE":
-                stack.append(_CONSTANTS[opcode.name])
-            case name if name in _VALUES:
-                stack.append(value)
-            case "GLOBAL":
-                stack.append(_find_global(*str(value).split(" ", 1)))
-            case "TUPLE1" | "TUPLE2" | "TUPLE3":
-                n = int(opcode.name[-1])
-                stack[-n:] = [tuple(stack[-n:])]
-            case "TUPLE":
-                stack.append(tuple(pop_mark()))
-            case "EMPTY_TUPLE" | "EMPTY_LIST" | "EMPTY_DICT":
-                stack.append(_EMPTY[opcode.name]())
-            case "APPEND":
-                item = stack.pop()
-                stack[-1].append(item)
-            case "APPENDS":
-                items = pop_mark()
-                stack[-1].extend(items)
-            case "SETITEM":
-                value, key = stack.pop(), stack.pop()
-                _set_items(stack[-1], [(key, value)])
-            case "SETITEMS":
-                items = pop_mark()
-                _set_items(stack[-1], zip(items[::2], items[1::2], strict=True))
-            case "REDUCE":
-                arguments = stack.pop()
-                stack.append(stack.pop()(*arguments))
-            case "BUILD":
-                stack.pop()  # the state of a dictionary is about versions
-            case "BINPERSID":
-                stack.append(_refer(*stack.pop()))
-            case name:
-                raise ValueError(f"It has the opcode {name}, which no tensor needs.")
-    file.seek(start + pickled.tell())
-    return stack.pop()
+class _Dispatch(dict):
+    def __missing__(self, code):
+        raise ValueError(f"It has the opcode {_OPCODES[code]}, which no tensor needs.")
 
 
-_EMPTY = {"EMPTY_TUPLE": tuple, "EMPTY_LIST": list, "EMPTY_DICT": dict}
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_VALUES = (
-    "BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINSTRING BINSTRING".split()
-)
-
-
-def _set_items(target, items):
-    for key, value in items:
+class _Dictionary(dict):
+    def __setitem__(self, key, value):
         if not isinstance(key, str):  # the hash of tuples in tuples takes for ever
             raise ValueError(f"A key should be a string. It is a {type(key).__name__}.")
-        target[key] = value
+        super().__setitem__(key, value)
 
 
-def _find_global(module, name):
-    if (module, name) in _FUNCTIONS:
-        return _FUNCTIONS[module, name]
-    if module == "torch" and name in _DTYPES:
-        return name
-    raise ValueError(f"It asks for {module}.{name}, which no float tensors need.")
+# The one in Python, which takes no more memory than the pickle has.
+_InPython: Any = pickle._Unpickler  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _refer(tag, dtype, key, _, count, *view):
-    """The storage that a tensor refers to."""
-    is_known = tag == "storage" and isinstance(key, str) and dtype in [*_DTYPES]
-    if not is_known or view not in ((), (None,)) or not _is_size(count):
-        raise ValueError("It refers to an unknown storage.")
-    return _Storage(key, np.dtype(_DTYPES[dtype]), count)
+class _Unpickler(_InPython):
+    dispatch = _Dispatch(
+        (code, load)
+        for code, load in _InPython.dispatch.items()
+        if _OPCODES[code] in _NEEDED
+    )
+
+    def load_empty_dictionary(self):
+        self.append(_Dictionary())
+
+    def leave_out_state(self):
+        self.stack.pop()  # that of a dictionary is about versions
+
+    dispatch[pickle.EMPTY_DICT[0]] = load_empty_dictionary
+    dispatch[pickle.BUILD[0]] = leave_out_state
+
+    def find_class(self, module, name):
+        if (module, name) in _FUNCTIONS:
+            return _FUNCTIONS[module, name]
+        if module == "torch" and name in _DTYPES:
+            return name
+        raise ValueError(f"It asks for {module}.{name}, which no float tensors need.")
+
+    def persistent_load(self, reference):
+        """The storage that a tensor refers to."""
+        tag, dtype, key, _, count, *view = reference
+        is_known = tag == "storage" and isinstance(key, str) and dtype in [*_DTYPES]
+        if not is_known or view not in ([], [None]) or not _is_size(count):
+            raise ValueError("It refers to an unknown storage.")
+        return _Storage(key, np.dtype(_DTYPES[dtype]), count)
+
+
+def _unpickle(file):
+    """The object of the pickle that follows, which is as long as names and shapes are."""
+    start = file.tell()
+    pickled = io.BytesIO(file.read(_MAX_PICKLE))
+    value = _Unpickler(pickled, encoding="latin-1").load()
+    file.seek(start + pickled.tell())
+    return value
 
 
 def _make_dictionary(items=()):
-    dictionary = {}
-    _set_items(dictionary, items)
+    dictionary = _Dictionary()
+    for key, value in items:
+        dictionary[key] = value
     return dictionary
 
 

@@ -80,7 +80,7 @@ MANY = {str(i): tensor(storage("a", 10_000), (10_000,)) for i in range(9)}
         (called(torch.EMPTY[:-2], Raw(b"](" + NESTED + b"K\1\x86e")), "be a string"),
         (Raw(b"(X\7\0\0\0storage" + NESTED + b"K\1K\1K\1tQ"), "unknown storage"),
         (Raw(b"(" + NESTED + b"\x91"), "opcode FROZENSET"),
-        (Raw(b"\x96" + (2**36).to_bytes(8, "little")), "bytes in a"),
+        (Raw(b"\x96" + (2**36).to_bytes(8, "little")), "opcode BYTEARRAY8"),
         ({"y" * 500_000: 7} | MANY, f"'{'y' * 100}"),
         (MANY, "larger than"),
         (one((13,)), "'x' is not within its 12 values"),
