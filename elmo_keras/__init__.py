@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.tasks.layer_cache import precompute_layers as precompute_layers
     from elmo_keras.text.characters import character_ids as character_ids
     from elmo_keras.text.corpus import Corpus as Corpus
-    from elmo_keras.text.tokenize_layer import Tokenize as Tokenize
     from elmo_keras.text.tokenizers import split_words as split_words
+    from elmo_keras.text.tokens import Tokenize as Tokenize
     from elmo_keras.text.tokens import tokenize as tokenize
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
     from elmo_keras.training.callbacks import Validation as Validation
@@ -49,7 +49,7 @@ _MODULES = {
     "LanguageModel": "language_model",
     "MirroredStrategy": "mirrored_strategy",
     "Streams": "training.streams",
-    "Tokenize": "text.tokenize_layer",
+    "Tokenize": "text.tokens",
     "TrainableLanguageModel": "training.keras_model",
     "Validation": "training.callbacks",
     "Vocabulary": "text.vocabulary",
