@@ -28,38 +28,21 @@ class Bar(NamedTuple):
     color: str = BLUE
 
 
-class Speed(NamedTuple):
-    """A row of the table: what was measured, tokens a second, and how many times the peer's."""
-
-    title: str
-    ours: str
-    peer: str
-    ratio: str
-
-
 def main(picture: Path, /) -> None:
-    draw(speeds(PAGE.read_text(encoding="utf-8")), picture)
+    bars = speeds(PAGE.read_text(encoding="utf-8"))
+    draw_bars("Times as fast as the faster older system, in float32", bars, picture)
 
 
-def speeds(page: str) -> list[Speed]:
-    """The rows of the table whose first column is `tokens a second`."""
+def speeds(page: str) -> list[Bar]:
+    """How many times as fast each row is of the table of `tokens a second`."""
     table = page.partition("| tokens a second |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \|$", table, re.M)
-    return [Speed(title.replace("`", ""), *numbers) for title, *numbers in rows]
-
-
-def draw(rows: list[Speed], path: Path) -> None:
-    """Draws how many times as fast each row is, with its numbers beside the bar."""
-    bars = [
-        Bar(
-            row.title,
-            float(row.ratio),
-            f"{row.ratio} × ({row.ours} : {row.peer})",
-            ORANGE if row.title.endswith("int8") else BLUE,
-        )
-        for row in rows
-    ]
-    draw_bars("Times as fast as the faster older system, in float32", bars, path)
+    bars = []
+    for title, ours, peer, ratio in rows:
+        title = title.replace("`", "")
+        color = ORANGE if title.endswith("int8") else BLUE
+        bars.append(Bar(title, float(ratio), f"{ratio} × ({ours} : {peer})", color))
+    return bars
 
 
 def draw_bars(title: str, bars: Sequence[Bar], path: Path) -> None:

@@ -15,13 +15,7 @@ from elmo_keras import pipeline
 from elmo_keras.hub.catalogue import BOX
 from elmo_keras.pipelines.calibration import calibration_error, reliability
 from elmo_keras.pipelines.pipeline import PREDICATES
-from elmo_keras.tasks import (
-    Answering,
-    Classification,
-    Settings,
-    Tagging,
-    read_data,
-)
+from elmo_keras.tasks import Answering, Classification, Settings, Tagging, read_data
 from examples import make_heads as make
 from tests.benchmarks import runner
 
@@ -36,10 +30,8 @@ def main(data: Path, work: Path, /, *names: str) -> None:
         make.prepare(name, data, work)
         heads = {BOX / name: (recipe.task, recipe.settings)}
         if recipe.predicates:
-            heads[BOX / name / PREDICATES] = (
-                Tagging(kind="predicates"),
-                recipe.predicates,
-            )
+            task = Tagging(kind="predicates")
+            heads[BOX / name / PREDICATES] = task, recipe.predicates
         for folder, (task, own) in heads.items():
             examples = read_data(task, settings(work, name, own)).dev[1::2]
             score(str(folder.relative_to(BOX)), folder, task, examples)

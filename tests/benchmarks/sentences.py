@@ -42,13 +42,8 @@ def main(data: Path, /) -> None:
         (plain, centred), (plain_ko, centred_ko) = layers
         cells = share(plain), share(centred), spearman(plain_ko), spearman(centred_ko)
         runner.row(name, *cells)
-    trigrams = [
-        np.array([trigram_cosine(*pair) for pair in pairs])
-        for pairs in (english, korean)
-    ]
-    runner.row(
-        "character trigrams", share(trigrams[0]), "–", spearman(trigrams[1]), "–"
-    )
+    en, ko = (np.array([trigram_cosine(*p) for p in ps]) for ps in (english, korean))
+    runner.row("character trigrams", share(en), "–", spearman(ko), "–")
 
 
 def by_layer(model: str, pairs: Pairs) -> list[tuple[np.ndarray, np.ndarray]]:

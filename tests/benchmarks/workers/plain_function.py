@@ -7,8 +7,8 @@ of the sentences of FILE.
 
 import itertools
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -37,13 +37,8 @@ def main(version: Path, file: Path) -> None:
                 function(tf.constant([sentence])).numpy()
                 times.append(time.perf_counter() - begin)
 
-        running = [
-            threading.Thread(target=work, args=(STRIDE * i,)) for i in range(threads)
-        ]
-        for thread in running:
-            thread.start()
-        for thread in running:
-            thread.join()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, range(0, STRIDE * threads, STRIDE)))
         return times
 
     def save(path: str) -> None:
