@@ -16,7 +16,11 @@ from elmo_keras.files import replacing
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import Sentence
 
-_LAYERS = "all", "top", "average"
+_LAYERS = {
+    "all": lambda array: array,
+    "top": lambda array: array[-1],
+    "average": lambda array: array.mean(axis=0),
+}
 
 
 class ElmoEmbedder:
@@ -41,17 +45,15 @@ class ElmoEmbedder:
         )
 
     def embed_sentence(self, sentence: Sentence) -> np.ndarray:
-        """The layers of one sentence."""
         return self.embed_batch([sentence])[0]
 
     def embed_batch(self, batch: Sequence[Sentence]) -> list[np.ndarray]:
-        """The layers of each sentence."""
         return list(self._embedder.stream(batch))
 
     def embed_sentences(
         self, sentences: Iterable[Sentence], batch_size: int = 64
     ) -> Iterator[np.ndarray]:
-        """Yields the layers of each sentence; `batch_size` has no effect."""
+        """`batch_size` has no effect."""
         return self._embedder.stream(sentences)
 
     def embed_file(
@@ -68,11 +70,10 @@ class ElmoEmbedder:
         """
         from elmo_keras.embed.writers.hdf5 import write_hdf5
 
-        _check_layers(output_format)
+        select = _selector(output_format)
         with input_file:
             lines = [line.strip() for line in input_file]
-        arrays = self.embed_sentences(map(str.split, lines))
-        vectors = (_select_layers(array, output_format) for array in arrays)
+        vectors = map(select, self.embed_sentences(map(str.split, lines)))
         index = None if forget_sentences else {t: str(i) for i, t in enumerate(lines)}
         metadata = self._embedder.file_metadata() | {"layers": output_format}
         with replacing(Path(output_file_path)) as path:
@@ -169,16 +170,12 @@ class ElmoModel:
         return token
 
     def _vectors(self, texts, layers):
-        _check_layers(layers)
-        return (_select_layers(array, layers) for array in self._embedder.stream(texts))
+        return map(_selector(layers), self._embedder.stream(texts))
 
 
-def _check_layers(layers):
+def _selector(layers):
+    """What takes these layers of an array of all."""
     if layers not in _LAYERS:
-        raise ValueError(f"Layers should be one of {_LAYERS}. Received: {layers!r}")
-
-
-def _select_layers(array, layers):
-    if layers == "top":
-        return array[-1]
-    return array.mean(axis=0) if layers == "average" else array
+        names = tuple(_LAYERS)
+        raise ValueError(f"Layers should be one of {names}. Received: {layers!r}")
+    return _LAYERS[layers]

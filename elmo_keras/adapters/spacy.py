@@ -147,8 +147,8 @@ class _Analyzer(_Component):
     default_config={"model": "en-ner"},
     default_score_weights={
         "ents_f": 1.0,
-        "ents_p": 0.0,
-        "ents_r": 0.0,
+        "ents_p": 0,
+        "ents_r": 0,
         "ents_per_type": None,
     },
 )
@@ -204,12 +204,7 @@ class ElmoTags(_Analyzer):
         *("token.tag", "token.is_sent_start", "doc.sents"),
     ],
     default_config={"model": "en-ud"},
-    default_score_weights={
-        "dep_las": 1.0,
-        "dep_uas": 0.0,
-        "lemma_acc": 0.0,
-        "pos_acc": 0.0,
-    },
+    default_score_weights={"dep_las": 1.0, "dep_uas": 0, "lemma_acc": 0, "pos_acc": 0},
 )
 class ElmoSyntax(_Analyzer):
     """Sets trees of Universal Dependencies, lemmas, morphology and tags.

@@ -107,10 +107,7 @@ class QuestionAnswering(TaskModel):
     as `서울` in `서울에서`.
 
     Args:
-        token_vectors: a `TokenVectors` layer; its vectors for the output are
-            concatenated to the first biLSTM's output.
-        units: size of each LSTM in each direction.
-        dropout: rate of the dropout on the inputs of the layers.
+        token_vectors, units, dropout: see `TaskModel`.
         unanswerable: whether there are questions without an answer (SQuAD 2.0).
         endings: endings of tokens that are not part of an answer.
         longest_answer: maximum length of an answer in tokens.
@@ -149,9 +146,8 @@ class QuestionAnswering(TaskModel):
         **kwargs,
     ):
         super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
-        self.unanswerable = unanswerable
+        self.unanswerable, self.longest_answer = unanswerable, longest_answer
         self.endings = list(endings)
-        self.longest_answer = longest_answer
         self.attention = AttentionFlow(name="attention")
         self.attended = Dense(2 * units, "relu", name="attended")
         self.reader = FastBidirectional(units, name="reader")
@@ -193,7 +189,6 @@ class QuestionAnswering(TaskModel):
         return starts, ends, self._no_answer(starts, ends, m, n)
 
     def _attended(self, inputs, training):
-        """The context's vectors after attention to the question, and their mask."""
         context, _, mask = self.encode(inputs, "context", training)
         question, _, question_mask = self.encode(inputs, "question", training)
         x = self.attended(self.attention(context, question, mask, question_mask))
@@ -202,7 +197,6 @@ class QuestionAnswering(TaskModel):
         return x + self.self_attended(y), mask
 
     def _no_answer(self, starts, ends, m, n):
-        """The score z `(batch,)`, from scores and hidden states of start and end."""
         if not self.unanswerable:
             return tf.fill(tf.shape(starts)[:1], tf.constant(2 * NEVER, starts.dtype))
         means = [
@@ -212,21 +206,25 @@ class QuestionAnswering(TaskModel):
         hidden = self.doubt(tf.concat(means, axis=-1))
         return tf.squeeze(self.no_answer_score(hidden), axis=-1)
 
-    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
+    def data_loss(self, x, y, y_pred):
         y = tf.cast(y, tf.int32)
         right = span_scores(y_pred, tf.maximum(y, 0))
         right = tf.where(y[:, 0] == NO_ANSWER, y_pred[2], right)
         losses = log_total(y_pred) - right
         known = y[:, 0] >= (NO_ANSWER if self.unanswerable else 0)
         n_known = tf.reduce_sum(tf.cast(known, losses.dtype))
-        loss = tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
-        return loss + sum(self.losses)
+        return tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
 
     def decode(self, inputs, outputs):
         """The answers: int32 `(batch, 2)`."""
+        return self._best(outputs)[0]
+
+    def _best(self, outputs):
+        """The answers and their scores, that of no answer where it is higher."""
         starts, ends, none = outputs
         spans, scores = best_spans(starts, ends, self.longest_answer)
-        return tf.where((scores >= none)[:, None], spans, NO_ANSWER)
+        spans = tf.where((scores >= none)[:, None], spans, NO_ANSWER)
+        return spans, tf.maximum(scores, none)
 
     @tf.function(reduce_retracing=True)
     def best_answers(self, inputs) -> tuple[tf.Tensor, tf.Tensor]:
@@ -241,37 +239,33 @@ class QuestionAnswering(TaskModel):
         Spans are int32 `(batch, 2)`, first and last token, `NO_ANSWER` for none.
         """
         outputs = [tf.cast(x, tf.float32) for x in self(inputs, training=False)]
-        starts, ends, none = outputs
-        spans, scores = best_spans(starts, ends, self.longest_answer)
+        spans, scores = self._best(outputs)
         total = log_total(outputs)
-        answers = {
-            "span": tf.where((scores >= none)[:, None], spans, NO_ANSWER),
-            "score": tf.exp(tf.maximum(scores, none) - total),
-        }
+        answers = {"span": spans, "score": tf.exp(scores - total)}
         if self.unanswerable:
-            answers["no_answer_score"] = tf.exp(none - total)
+            answers["no_answer_score"] = tf.exp(outputs[2] - total)
         return answers
 
     def read_example(self, example):
-        texts = {field: example[field] for field in self.text_fields}
-        if not all(isinstance(text, str) for text in texts.values()):
+        text, question = example["context"], example["question"]
+        if not (isinstance(text, str) and isinstance(question, str)):
             return example
-        offsets = {field: offset_tokens(text) for field, text in texts.items()}
-        if not all(text.tokens for text in offsets.values()):
+        offsets, asked = offset_tokens(text), offset_tokens(question).tokens
+        if not (offsets.tokens and asked):
             raise ValueError(
                 "`context` and `question` should be texts with at least one word. "
-                f"Received: {texts['context'][:40]!r} and {texts['question'][:40]!r}"
+                f"Received: {text[:40]!r} and {question[:40]!r}"
             )
-        tokens = {field: text.tokens for field, text in offsets.items()}
-        return tokens | {"text": texts["context"], "offsets": offsets["context"]}
+        tokens = {"context": offsets.tokens, "question": asked}
+        return tokens | {"text": text, "offsets": offsets}
 
     def result(self, example, output):
-        first, last = output.tolist()
+        span = output.tolist()
         if "text" not in example:
-            return (first, last) if first != NO_ANSWER else None
-        if first == NO_ANSWER:
+            return None if NO_ANSWER in span else tuple(span)
+        if NO_ANSWER in span:
             return ""
-        return example["offsets"].answer(example["text"], first, last, self.endings)
+        return example["offsets"].answer(example["text"], *span, self.endings)
 
     def get_config(self):
         return super().get_config() | {

@@ -41,25 +41,17 @@ class Batches:
         batch_size: int = 32,
         compares_tokens: bool = False,
     ):
-        self.examples = examples
-        self.text_fields = text_fields
-        self.integer_fields = integer_fields
-        self.labels = labels or ()
-        self.cache = cache
-        self._batch_size = batch_size
-        self._max_pairs = MAX_PAIRS if compares_tokens else np.inf
+        self.examples, self.labels, self.cache = examples, labels or (), cache
+        self.text_fields, self.integer_fields = text_fields, integer_fields
+        max_pairs = MAX_PAIRS if compares_tokens else np.inf
+        self._limits: Any = {"max_tokens": max_pairs, "max_sentences": batch_size}
         lengths = [sum(len(e[field]) for field in text_fields) for e in examples]
         self._pairs = np.square(lengths)
 
     def shuffled(self, seed: int, epoch: int) -> tf.data.Dataset:
         """The `(inputs, labels)` of an epoch, in the order of this seed and epoch."""
         rng = np.random.default_rng([seed, epoch])
-        batches = shuffled_batches(
-            self._pairs,
-            rng,
-            max_tokens=self._max_pairs,
-            max_sentences=self._batch_size,
-        )
+        batches = shuffled_batches(self._pairs, rng, **self._limits)
         labels = self.targets([0])
         spec = tf.TensorSpec((None,) * labels.shape.rank, labels.dtype)
         return generated(
@@ -69,9 +61,7 @@ class Batches:
         )
 
     def by_length(self) -> list[list[int]]:
-        return length_batches(
-            self._pairs, max_tokens=self._max_pairs, max_sentences=self._batch_size
-        )
+        return length_batches(self._pairs, **self._limits)
 
     def inputs(self, rows: Sequence[int]) -> dict[str, tf.Tensor]:
         examples = [self.examples[i] for i in rows]

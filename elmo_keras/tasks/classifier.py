@@ -9,11 +9,7 @@ from keras import ops
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.layers.pooling import masked_max, masked_mean
 from elmo_keras.layers.unquantized import Dense
-from elmo_keras.tasks.encoder import (
-    FastBidirectional,
-    masked_softmax,
-    soft_alignment,
-)
+from elmo_keras.tasks.encoder import FastBidirectional, masked_softmax, soft_alignment
 from elmo_keras.tasks.ngrams import batch_ngram_rows
 from elmo_keras.tasks.task_model import LabelModel
 from elmo_keras.tasks.token_vectors import TokenVectors
@@ -52,8 +48,7 @@ class Maxout(keras.layers.Layer):
 
     def __init__(self, units: int, pieces: int = 4, **kwargs):
         super().__init__(**kwargs)
-        self.units = units
-        self.pieces = pieces
+        self.units, self.pieces = units, pieces
         self.dense = Dense(units * pieces, name="dense")
 
     def build(self, input_shape):
@@ -117,7 +112,7 @@ class TextClassifier(LabelModel):
         inputs: `{"tokens": string (batch, time)}`, see `TaskModel`.
 
     Output: `(batch, len(labels))`, a probability for each label. `predict` gives the label
-    of each list of tokens, or a list of labels of multi-label texts.
+    of each list of tokens, or, if `multi_label`, a list of labels.
 
     >>> from elmo_keras.tasks import TokenVectors
     >>> classifier = TextClassifier(TokenVectors(), labels=["bad", "good"], units=3)
@@ -144,12 +139,9 @@ class TextClassifier(LabelModel):
             self.ngrams = NgramScores(self.ngram_rows, len(self.labels), name="ngrams")
 
     def part_sizes(self):
-        sizes = {
-            "integrator": 3 * self.encoder.output_dim,
-            "attention": 2 * self.units,
-            "maxout": 4 * 2 * self.units,
-            "decision": self.units,
-        }
+        dim = 2 * self.units
+        sizes = {"integrator": 3 * self.encoder.output_dim, "attention": dim}
+        sizes |= {"maxout": 4 * dim, "decision": self.units}
         return sizes | ({"ngrams": 1} if self.ngram_rows else {})
 
     def call(self, inputs, training=False):

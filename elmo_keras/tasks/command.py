@@ -6,15 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from elmo_keras.tasks.task import (
-    Answering,
-    Classification,
-    Coreference,
-    Entailment,
-    Parsing,
-    Settings,
-    Tagging,
-)
+from elmo_keras.tasks import task as tasks
+from elmo_keras.tasks.task import Settings
 from elmo_keras.util.command import import_tensorflow
 
 FIELDS = Parameter(name="*")  # of a dataclass: each is an option
@@ -29,28 +22,26 @@ def _command(make: type) -> Callable[..., None]:
         task: Annotated[make | None, FIELDS] = None,  # pyright: ignore[reportInvalidTypeForm]
     ) -> None:
         import_tensorflow()
-        from elmo_keras.tasks.fit import train
+        from elmo_keras.tasks.fit import percentages, train
 
         main = task or make()
         for name, one in {"": main, **main.companions()}.items():
-            output = settings.output / name
             if name:
                 print(f"{name}:")
-            run = dataclasses.replace(settings, output=output)
+            run = dataclasses.replace(settings, output=settings.output / name)
             results = train(one, run, progress=True)
             for part in ("dev", "test"):
-                if scores := results[part]:
-                    pairs = (f"{key} {100 * x:.2f}" for key, x in scores.items())
-                    print(f"{part}: {', '.join(pairs)}")
+                if results[part]:
+                    print(f"{part}: {percentages(results[part])}")
         print(f"The model is in {settings.output}")
 
     command.__doc__ = str(make.__doc__).partition("    Args:")[0]
     return command
 
 
-tag = _command(Tagging)
-classify = _command(Classification)
-entail = _command(Entailment)
-answer = _command(Answering)
-coreference = _command(Coreference)
-parse = _command(Parsing)
+tag = _command(tasks.Tagging)
+classify = _command(tasks.Classification)
+entail = _command(tasks.Entailment)
+answer = _command(tasks.Answering)
+coreference = _command(tasks.Coreference)
+parse = _command(tasks.Parsing)

@@ -1,20 +1,160 @@
 """A coreference model: which spans of a document refer to the same thing."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.layers.unquantized import Dense
+from elmo_keras.layers.unquantized import Dense, Embedding
 from elmo_keras.tasks.batches import Batches
-from elmo_keras.tasks.mentions import AntecedentScores, Spans, SpanVectors
+from elmo_keras.tasks.encoder import NEVER, masked_softmax
 from elmo_keras.tasks.task_model import TaskModel
 from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 
 Mention = tuple[int, int]
 NO_ANTECEDENT, NO_MENTION = -1, -2  # instead of the index of an antecedent
+
+
+class Spans(NamedTuple):
+    """Spans ordered by first token, then by last, counted over the document."""
+
+    vectors: tf.Tensor
+    first: tf.Tensor
+    last: tf.Tensor
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class SpanVectors(keras.layers.Layer):
+    """`[h_first; h_last; Σ_t softmax_t(w · h_t) x_t; φ(width)]` of each span.
+
+    The sum is over the span's tokens; w learns to find its head word, and φ is a trained
+    vector for each width. x `(sentences, time, input_dim)` is the input of an LSTM, h
+    its output. All spans of 1 to `longest` tokens within a sentence get a vector.
+
+    Reference: Lee et al. 2017, "End-to-end Neural Coreference Resolution", section 4.
+    """
+
+    parts = "head_scores", "widths"
+
+    def __init__(self, longest: int = 10, width_dim: int = 20, **kwargs):
+        super().__init__(**kwargs)
+        self.longest, self.width_dim = longest, width_dim
+        self.head_scores = Dense(1, name="head_scores")
+        self.widths = Embedding(longest, width_dim, name="widths")
+
+    def build(self, h_shape):
+        self.head_scores.build(h_shape)
+        self.widths.build((None,))
+
+    def call(self, x, h, mask):
+        x, h = tf.boolean_mask(x, mask), tf.boolean_mask(h, mask)  # (tokens, …)
+        sentence = tf.where(mask)[:, 0]
+        n_tokens = tf.size(sentence)
+        last = tf.range(n_tokens)[:, None] + tf.range(self.longest)
+        tokens = tf.minimum(last, n_tokens - 1)  # (tokens, longest)
+        inside = tf.gather(sentence, tokens) == sentence[:, None]
+        inside &= last < n_tokens
+        indices = tf.cast(tf.where(inside), tf.int32)  # first token and width − 1
+        first, width = tf.unstack(indices, axis=1)
+        heads = tf.gather_nd(self._heads(x, h, tokens, inside), indices)
+        at_first, at_last = tf.gather(h, first), tf.gather(h, first + width)
+        vectors = [at_first, at_last, heads, self.widths(width)]
+        return Spans(tf.concat(vectors, axis=1), first, first + width)
+
+    def _heads(self, x, h, tokens, inside):
+        """The weighted sums over spans, by first token: (tokens, longest, input_dim)."""
+        width = tf.range(self.longest)
+        until = width[:, None] >= width  # of each width its tokens
+        scores = tf.gather(self.head_scores(h)[:, 0], tokens)
+        weights = masked_softmax(scores[:, None], until & inside[:, None])
+        return tf.matmul(weights, tf.gather(x, tokens))
+
+
+# Distances from one of these up to the next share a vector.
+DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class AntecedentScores(keras.layers.Layer):
+    """How likely two mentions refer to the same thing, for the likeliest pairs.
+
+        c(i, j) = s_i + s_j + g_i W g_j
+        s(i, j) = c(i, j) + v · ReLU(A g_i + B g_j + C (g_i ∘ g_j) + D φ(i, j))
+
+    For each i, the `max_antecedents` mentions j < i with the highest c are scored. φ
+    joins trained vectors for the distance in mentions and for whether the speaker is the
+    same. The vectors g `(mentions, dim)` are in the order of the text.
+
+    Output: the indices of the antecedents, int32 `(mentions, k)`, and their scores, very
+    low where there is none; k is at most `max_antecedents` and the number of mentions.
+
+    Reference: Lee et al. 2017, section 4; Lee et al. 2018, "Higher-order Coreference
+    Resolution with Coarse-to-fine Inference", section 4.
+    """
+
+    parts = (
+        *("bilinear", "pair_projection", "mention_projection", "earlier_projection"),
+        *("features_projection", "distances", "same_speaker", "scores"),
+    )
+
+    def __init__(
+        self,
+        max_antecedents: int = 50,
+        units: int = 150,
+        feature_dim: int = 20,
+        *,
+        dropout: float = 0.2,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.max_antecedents = max_antecedents
+        self.units, self.feature_dim = units, feature_dim
+        self.pair_projection = Dense(units)
+        self.mention_projection, self.earlier_projection, self.features_projection = (
+            Dense(units, use_bias=False) for _ in range(3)
+        )
+        self.distances = Embedding(len(DISTANCES), feature_dim)
+        self.same_speaker = Embedding(2, feature_dim)
+        self.drop = keras.layers.Dropout(dropout)
+        self.scores = Dense(1, name="scores")
+
+    def build(self, vectors_shape):
+        dim = vectors_shape[-1]
+        self.bilinear = self.add_weight(shape=(dim, dim), name="bilinear")
+        sizes = dim, dim, dim, 2 * self.feature_dim, None, None, self.units
+        for name, size in zip(self.parts[1:], sizes, strict=True):
+            getattr(self, name).build((None, size))
+
+    def call(self, vectors, mention_scores, speakers, training=False):
+        coarse, indices = self._likeliest(vectors, mention_scores)
+        hidden = self.pair_projection(vectors[:, None] * tf.gather(vectors, indices))
+        hidden += self.mention_projection(vectors)[:, None]
+        hidden += tf.gather(self.earlier_projection(vectors), indices)
+        hidden += self.features_projection(self._features(indices, speakers))
+        hidden = self.drop(tf.nn.relu(hidden), training=training)
+        return indices, coarse + tf.squeeze(self.scores(hidden), axis=2)
+
+    def _likeliest(self, vectors, mention_scores):
+        """The best coarse scores (mentions, k), and their antecedents."""
+        n_mentions = tf.shape(vectors)[0]
+        scores = tf.matmul(tf.matmul(vectors, self.bilinear), vectors, transpose_b=True)
+        scores += mention_scores[:, None] + mention_scores[None, :]
+        index = tf.range(n_mentions)
+        scores = tf.where(index[None, :] < index[:, None], scores, NEVER)
+        return tf.math.top_k(scores, tf.minimum(self.max_antecedents, n_mentions))
+
+    def _features(self, indices, speakers):
+        """φ: (mentions, k, 2 · feature_dim)."""
+        distance = tf.range(tf.shape(indices)[0])[:, None] - indices
+        flat = tf.reshape(distance, [-1])
+        bucket = tf.searchsorted(tf.constant(DISTANCES), flat, side="right")
+        bucket = tf.reshape(tf.maximum(bucket - 1, 0), tf.shape(indices))
+        same = tf.gather(speakers, indices) == speakers[:, None]
+        same = self.same_speaker(tf.cast(same, tf.int32))
+        return tf.concat([self.distances(bucket), same], axis=-1)
 
 
 def document_inputs(
@@ -36,11 +176,11 @@ class DocumentBatches(Batches):
     """Batches of one document, with its sentences along the first axis."""
 
     def inputs(self, rows):
-        (document,) = (self.examples[i] for i in rows)
-        inputs = document_inputs(document["sentences"], document.get("speakers"))
+        (row,) = rows
+        sentences = self.examples[row]["sentences"]
+        inputs = document_inputs(sentences, self.examples[row].get("speakers"))
         if self.cache is not None:
-            layers = self.cache(document["sentences"])
-            inputs["sentences_layers"] = tf.constant(layers)
+            inputs["sentences_layers"] = tf.constant(self.cache(sentences))
         return inputs
 
 
@@ -59,10 +199,7 @@ class CoreferenceModel(TaskModel):
     p(mention i) = σ(s).
 
     Args:
-        token_vectors: a `TokenVectors` layer; its vectors for the output are
-            concatenated to the output of the LSTM.
-        units: size of the LSTM in each direction.
-        dropout: rate of the dropout on the LSTM's output and the hidden layers.
+        token_vectors, units, dropout: see `TaskModel`.
         hidden_units: size of the hidden layers that compute scores.
         longest: maximum length of a mention in tokens.
         mentions_per_token: λ, the number of spans to keep per token of the document.
@@ -113,11 +250,9 @@ class CoreferenceModel(TaskModel):
         **kwargs,
     ):
         super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
-        self.hidden_units = hidden_units
-        self.longest = longest
+        self.hidden_units, self.longest = hidden_units, longest
         self.mentions_per_token = mentions_per_token
-        self.max_antecedents = max_antecedents
-        self.singletons = singletons
+        self.max_antecedents, self.singletons = max_antecedents, singletons
         self.spans = SpanVectors(longest, name="spans")
         self.mention_hidden = Dense(hidden_units, "relu")
         self.mention_scores = Dense(1, name="mention_scores")
@@ -128,12 +263,8 @@ class CoreferenceModel(TaskModel):
     def part_sizes(self):
         x, h = self.encoder.input_dim, self.encoder.output_dim
         span = 2 * h + x + self.spans.width_dim
-        return {
-            "spans": h,
-            "mention_hidden": span,
-            "mention_scores": self.hidden_units,
-            "antecedents": span,
-        }
+        scores = {"mention_scores": self.hidden_units}
+        return {"spans": h, "mention_hidden": span, **scores, "antecedents": span}
 
     def call(self, inputs, training=False):
         h, x, mask = self.encode(inputs, "sentences", training)
@@ -162,7 +293,7 @@ class CoreferenceModel(TaskModel):
         kept_spans = Spans(*(tf.gather(x, kept) for x in spans))
         return kept_spans, tf.gather(scores, kept)
 
-    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
+    def data_loss(self, x, y, y_pred):
         scores, clusters = y_pred["scores"], _clusters_of(y_pred, y[0])
         right = tf.where(_right(y_pred, clusters), scores, scores.dtype.min)
         total, right = (tf.reduce_logsumexp(x, axis=1) for x in (scores, right))
@@ -171,7 +302,7 @@ class CoreferenceModel(TaskModel):
             losses += tf.nn.sigmoid_cross_entropy_with_logits(
                 tf.cast(clusters > 0, scores.dtype), y_pred["mention_scores"]
             )
-        return tf.reduce_mean(losses) + sum(self.losses)
+        return tf.reduce_mean(losses)
 
     def decode(self, inputs, outputs):
         best = tf.argmax(outputs["scores"], axis=1, output_type=tf.int32)

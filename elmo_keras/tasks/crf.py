@@ -41,9 +41,8 @@ class Crf(NamedTuple):
         if allowed is None:
             return self
         penalties = np.where(allowed, 0, FORBIDDEN).astype(np.float32)
-        return Crf(
-            self.transitions + penalties[:-1], self.first + penalties[-1], self.last
-        )
+        first = self.first + penalties[-1]
+        return Crf(self.transitions + penalties[:-1], first, self.last)
 
     def heated(self, temperature: float) -> "Crf":
         """The same, for scores that are divided by a temperature."""
@@ -75,11 +74,9 @@ class Crf(NamedTuple):
             ends[:, begin:stop] = end = end + scores[:, begin:stop]
             alpha = alpha * likelihoods[:, begin:stop]
             alphas[:, begin:stop] = alpha = alpha / alpha.max(axis=0)
-        ids = np.zeros(len(order), np.int64)
-        n_sentences = np.count_nonzero(lengths)
-        tags = np.zeros(n_sentences, np.int64)
+        n_started, n_sentences = 0, np.count_nonzero(lengths)
+        ids, tags = (np.zeros(n, np.int64) for n in (len(order), n_sentences))
         beta = np.repeat(np.exp(self.last)[:, None], n_sentences, axis=1)
-        n_started = 0
         for step, (begin, stop) in reversed([*enumerate(bounds)]):
             n = stop - begin
             # Sentences whose last token this is.
@@ -177,18 +174,15 @@ class Crf(NamedTuple):
         x, real = _by_time(scores, mask)
         time = tf.shape(scores)[1]
 
-        def normalize(state):
-            return state - tf.reduce_logsumexp(state, axis=1, keepdims=True)
-
         def forward(state, x):
             paths = state[:, :, None] + self.transitions
-            return normalize(x + tf.reduce_logsumexp(paths, axis=1))
+            return tf.nn.log_softmax(x + tf.reduce_logsumexp(paths, axis=1))
 
         def backward(state, token):
             x, is_real = token
             onwards = self.transitions + (x + state)[:, None, :]
             state = tf.where(is_real, tf.reduce_logsumexp(onwards, 2), self.last)
-            return normalize(state)
+            return tf.nn.log_softmax(state)
 
         start = x[0] + self.first
         alphas = tf.concat([start[None], tf.scan(forward, x[1:], start)], axis=0)

@@ -16,13 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from elmo_keras.tasks.answer_text import OffsetTokens, offset_tokens
-from elmo_keras.tasks.entities import (
-    OUTSIDE,
-    PREDICATE,
-    TAG,
-    full_tags,
-    to_bio,
-)
+from elmo_keras.tasks.entities import OUTSIDE, PREDICATE, TAG, full_tags, to_bio
 from elmo_keras.tasks.trees import JOINED, TREE_COLUMNS
 from elmo_keras.text.files import GZIP_ERRORS, lines_of, unzipped
 from elmo_keras.text.tokenizers import Tokenizer, split_words
@@ -31,6 +25,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 HELD_OUT_RUNS = 4
 SPACES = " \t"  # what separates columns; a word may hold other white space
+MARK = "-DOCSTART-"
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
@@ -123,35 +118,31 @@ def read_texts(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
     The columns are `text` and `label`, or `labels` for none or several: a list in JSON,
     separated by commas in other tables. A `text` that is a list in JSON holds tokens.
     """
-    return _read_labelled(path, {"text": "tokens"}, split)
+    return _read_labelled(path, split, text="tokens")
 
 
 def read_pairs(path: str | Path, split: Tokenizer = split_words) -> list[dict]:
     """Pairs of a table with the columns `premise`, `hypothesis` and `label`."""
-    fields = {"premise": "premise", "hypothesis": "hypothesis"}
-    return _read_labelled(path, fields, split)
+    return _read_labelled(path, split, premise="premise", hypothesis="hypothesis")
 
 
-def _read_labelled(path, fields, split):
+def _read_labelled(path, split, **fields):
     """Examples with the tokens of some columns, under other names, and their labels."""
 
     def parse(row):
-        several = "labels" in row
-        columns = [*fields, "labels" if several else "label"]
-        if missing := [column for column in columns if column not in row]:
-            raise ValueError(
-                f"the columns {', '.join(columns)} are expected. Missing: "
-                f"{', '.join(missing)}"
-            )
+        kind = "labels" if "labels" in row else "label"
+        columns = ", ".join([*fields, kind])
+        if missing := ", ".join(name for name in (*fields, kind) if name not in row):
+            raise ValueError(f"the columns {columns} are expected. Missing: {missing}")
         example = {new: _tokens(row[name], split) for name, new in fields.items()}
-        if not several:
-            return example | {"label": _label(row["label"])}
-        labels = row["labels"]
+        labels = row[kind]
+        if kind == "label":
+            return example | {kind: _label(labels)}
         if isinstance(labels, str):
             labels = labels.split(",") if labels.strip() else []
         if not isinstance(labels, list):
             raise ValueError(f"a list of labels is expected, not {labels!r:.80}")
-        return example | {"labels": [_label(label) for label in labels]}
+        return example | {kind: [_label(label) for label in labels]}
 
     examples = parse_all(path, read_rows(path), parse)
     if len({"labels" in example for example in examples}) > 1:
@@ -192,15 +183,13 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
             raise ValueError("the word or its part of speech is missing")
         return columns[1], tag
 
-    examples = _read_sentences(path, blocks(path), parse)
-    if not entities:
-        return examples
-    if not any({*example["tags"]} - {OUTSIDE} for example in examples):
+    examples = _read_sentences(path, blocks(path), parse, as_bio=entities)
+    if entities and not any({*example["tags"]} - {OUTSIDE} for example in examples):
         raise ValueError(
             f"{path} has no entities: they are expected in the last column, such as "
             "`name=B-PER`."
         )
-    return [example | {"tags": to_bio(example["tags"])} for example in examples]
+    return examples
 
 
 _ID = re.compile(r"\d+([-.]\d+)?")
@@ -211,10 +200,8 @@ def _conllu_columns(line):
     if line[0] == "#":
         return ["#"]
     columns = line.split("\t")
-    if len(columns) != 10:
-        raise ValueError(
-            f"10 columns separated by tabs are expected, not {len(columns)}"
-        )
+    if (n := len(columns)) != 10:
+        raise ValueError(f"10 columns separated by tabs are expected, not {n}")
     if not _ID.fullmatch(columns[0]):
         raise ValueError(f"the first column should be a number, not {columns[0]!r}")
     return columns
@@ -225,13 +212,11 @@ def read_trees(path: str | Path) -> list[dict]:
 
     Empty nodes are left out; `joined` tells of the words of a multiword token.
     """
-    return _check_any(
-        path, [tree for block in blocks(path) if (tree := _read_tree(path, block))]
-    )
+    trees = (_read_tree(path, block) for block in blocks(path))
+    return _check_any(path, [tree for tree in trees if tree])
 
 
 def _read_tree(path, block):
-    """The columns of a sentence; none if it has no words."""
     joined, n_words = set(), 0
 
     def parse(line):
@@ -266,18 +251,20 @@ _IN_MISC = re.compile(rf"((NER|NE|name)=)?(?P<tag>{TAG.pattern})")
 
 
 def _misc_tag(misc):
-    """The tag of an entity among the fields of MISC."""
     fields = filter(None, map(_IN_MISC.fullmatch, misc.split("|")))
     return next((field["tag"] for field in fields), OUTSIDE)
 
 
-def _read_sentences(path, sentences, parse):
+def _read_sentences(path, sentences, parse, *, as_bio):
     """An example for each block of lines from which `parse` gets words and tags."""
-    parsed = (parse_all(path, block, parse) for block in sentences)
-    rows = [zip(*words) for words in parsed if words]
-    return _check_any(
-        path, [dict(zip(("tokens", "tags"), map(list, columns))) for columns in rows]
-    )
+    examples = []
+    for block in sentences:
+        if rows := parse_all(path, block, parse):
+            tokens, tags = map(list, zip(*rows))
+            examples.append(
+                {"tokens": tokens, "tags": to_bio(tags) if as_bio else tags}
+            )
+    return _check_any(path, examples)
 
 
 def _check_any(path, examples):
@@ -301,24 +288,25 @@ def read_columns(
     """
     sentences = list(blocks(path))
     tokens = [[_columns(x) for _, x in s if x[0] != "#"] for s in sentences]
+    rows = [row for rows in tokens for row in rows]
     word, tag = 0, -1
     if columns is not None:
         word, tag = (column - 1 for column in columns)
-    elif _are_conllu(tokens):
+    elif rows and all(len(row) == 10 and _ID.fullmatch(row[0]) for row in rows):
         return read_conllu(path, entities=True)
-    elif _are_counted(tokens):
+    elif rows and _are_counted(tokens):
         word, tag = 1, 2
-    rows = [row for rows in tokens for row in rows if not _is_mark(row)]
-    ((usual, _),) = collections.Counter(map(len, rows)).most_common(1) or [(0, 0)]
+    lengths = collections.Counter(len(row) for row in rows if MARK not in row[:2])
+    ((usual, _),) = lengths.most_common(1) or [(0, 0)]
     n_columns = max(usual, word + 1, tag + 1, 2)
-    tags = {row[tag] for row in rows if len(row) == n_columns}
+    tags = {row[tag] for row in rows if len(row) == n_columns and MARK not in row[:2]}
     full = full_tags(tags)
 
     def parse(line):
         row = _columns(line)
         is_token = len(row) == n_columns
         is_tag = is_token and (row[tag] in tags or TAG.fullmatch(row[tag]))
-        if _is_mark(row) or line[0] == "#" and not is_tag:
+        if MARK in row[:2] or line[0] == "#" and not is_tag:
             return None
         if not is_token:
             raise ValueError(
@@ -329,26 +317,15 @@ def read_columns(
         to_bio([name])  # checks it
         return (row[word], name) if row[word] else None
 
-    examples = _read_sentences(path, sentences, parse)
-    return [example | {"tags": to_bio(example["tags"])} for example in examples]
-
-
-def _is_mark(row):
-    return "-DOCSTART-" in row[:2]
-
-
-def _are_conllu(sentences):
-    return any(sentences) and all(
-        len(row) == 10 and _ID.fullmatch(row[0]) for rows in sentences for row in rows
-    )
+    return _read_sentences(path, sentences, parse, as_bio=True)
 
 
 def _are_counted(sentences):
     """Whether the first columns are 1, 2, … in each sentence, before a word and its tag."""
-    return any(sentences) and all(
-        [row[0] for row in rows] == [str(i) for i in range(1, len(rows) + 1)]
-        and all(len(row) > 2 for row in rows)
+    return all(
+        row[0] == str(i) and len(row) > 2
         for rows in sentences
+        for i, row in enumerate(rows, 1)
     )
 
 
@@ -383,13 +360,12 @@ def read_roles(path: str | Path) -> list[dict]:
                 raise malformed(path, number, reason)
         for column, predicate in enumerate(predicates, 2):
             cells = [(number, row[column]) for (number, _), row in zip(lines, rows)]
-            examples.append(
-                {
-                    "tokens": [row[0] for row in rows],
-                    "predicate": [int(i == predicate) for i in range(len(rows))],
-                    "tags": _role_tags(path, cells),
-                }
-            )
+            example = {
+                "tokens": [row[0] for row in rows],
+                "predicate": [int(i == predicate) for i in range(len(rows))],
+                "tags": _role_tags(path, cells),
+            }
+            examples.append(example)
     return _check_any(path, examples)
 
 
@@ -413,9 +389,8 @@ def _role_tags(path, cells):
         if bracket is None or bracket["role"] and role:
             to_bio([cell])  # checks it
             return cell
-        tag = f"I-{role}" if role else OUTSIDE
-        if bracket["role"]:
-            role, tag = bracket["role"], f"B-{bracket['role']}"
+        prefix, role = ("B", bracket["role"]) if bracket["role"] else ("I", role)
+        tag = f"{prefix}-{role}" if role else OUTSIDE
         if bracket["end"]:
             if not role:
                 raise ValueError(f"{cell!r} ends a role that did not begin")
@@ -433,16 +408,16 @@ def read_predicates(path: str | Path) -> list[dict]:
     """The predicates of sentences with semantic roles, tagged `B-V`."""
     sentences: list[dict] = []
     for example in read_roles(path):
-        if not sentences or sentences[-1]["tokens"] != example["tokens"]:
-            tags = [OUTSIDE] * len(example["tokens"])
-            sentences.append({"tokens": example["tokens"], "tags": tags})
+        tokens = example["tokens"]
+        if not sentences or sentences[-1]["tokens"] != tokens:
+            sentences.append({"tokens": tokens, "tags": [OUTSIDE] * len(tokens)})
         sentences[-1]["tags"][example["predicate"].index(1)] = f"B-{PREDICATE}"
     return sentences
 
 
 _MARKS = "#begin document", "#end document"
 _BEGIN = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>\d+)\s*$")
-_MENTION = re.compile(r"(?P<begins>\(?)(?P<entity>\d+)(?P<ends>\)?)")
+_MENTION = re.compile(r"(\(?)(\d+)(\)?)")
 _WORD, _SPEAKER, _N_COLUMNS = 3, 9, 12
 
 
@@ -459,16 +434,16 @@ def read_documents(path: str | Path) -> list[dict]:
     """
     documents, header, lines, number = [], None, [], 0
     for number, line in numbered_lines(path):
+        is_mark = line.startswith(_MARKS)
         if header is None:
             header, lines = _BEGIN.match(line), []
-            is_comment = line.startswith("#") and not line.startswith(_MARKS)
-            if not header and line.strip(SPACES) and not is_comment:
+            if not header and line.strip(SPACES) and (is_mark or line[0] != "#"):
                 reason = "`#begin document (name); part 000` is expected."
                 raise malformed(path, number, reason)
         elif line.startswith("#end document"):
             documents.append(_read_document(path, header, [*lines, (number, "")]))
             header = None
-        elif line.startswith(_MARKS):
+        elif is_mark:
             raise malformed(path, number, "`#end document` is expected before it.")
         elif not line.startswith("#"):
             lines.append((number, line))
@@ -479,8 +454,7 @@ def read_documents(path: str | Path) -> list[dict]:
 
 
 def _read_document(path, header, lines):
-    """The document of lines, the last of which is empty."""
-    sentences, speakers, n_columns, n_tokens = [[]], [[]], 0, 0
+    sentences, n_columns, n_tokens = [[]], 0, 0  # words with their speakers
     clusters = collections.defaultdict(list)
     opened = collections.defaultdict(list)  # entity → first tokens of open mentions
 
@@ -492,24 +466,32 @@ def _read_document(path, header, lines):
         if not columns:
             if unfinished := [entity for entity, tokens in opened.items() if tokens]:
                 raise ValueError(f"({unfinished[0]} does not end within its sentence.")
-            if sentences[-1]:
-                sentences.append([])
-                speakers.append([])
+            sentences.append([])
             n_columns = 0
             return
-        n_columns = n_columns or max(len(columns), _N_COLUMNS)
-        if len(columns) != n_columns:
-            raise ValueError(
-                f"a line should have {n_columns} columns. Received: {len(columns)}"
-            )
-        word = columns[_WORD]
+        n_columns, n = n_columns or max(len(columns), _N_COLUMNS), len(columns)
+        if n != n_columns:
+            raise ValueError(f"a line should have {n_columns} columns. Received: {n}")
+        word, mentions = columns[_WORD], columns[-1]
         if not word:
             raise ValueError("the 4th column should hold a word. Received: ''")
         # The format writes "." and "?" as "/." and "/?".
-        sentences[-1].append(word[1:] if word in ("/.", "/?") else word)
-        speakers[-1].append(columns[_SPEAKER])
-        for text in columns[-1].split("|") if columns[-1] not in ("-", "_", "") else ():
-            _add_bracket(text, n_tokens, opened, clusters)
+        word = word[1:] if word in ("/.", "/?") else word
+        sentences[-1].append((word, columns[_SPEAKER]))
+        for text in mentions.split("|") if mentions not in ("-", "_", "") else ():
+            bracket = _MENTION.fullmatch(text)
+            begins, entity, ends = bracket.groups() if bracket else ("", text, "")
+            if not (begins or ends):
+                raise ValueError(
+                    "the last column should be `-` or brackets such as `(1`, `1)` and "
+                    f"`(0)|2)`. Received: {text!r}"
+                )
+            if begins:
+                opened[entity].append(n_tokens)
+            if ends and not opened[entity]:
+                raise ValueError(f"{entity}) ends a mention that did not begin.")
+            if ends:
+                clusters[entity].append((opened[entity].pop(), n_tokens))
         n_tokens += 1
 
     parse_all(path, lines, parse)
@@ -518,27 +500,10 @@ def _read_document(path, header, lines):
     return {
         "name": header["name"],
         "part": int(header["part"]),
-        "sentences": sentences[:-1],
-        "speakers": speakers[:-1],
+        "sentences": [[word for word, _ in rows] for rows in sentences if rows],
+        "speakers": [[speaker for _, speaker in rows] for rows in sentences if rows],
         "clusters": [sorted(set(mentions)) for mentions in clusters.values()],
     }
-
-
-def _add_bracket(text, token, opened, clusters):
-    """Adds `(12`, `12)` or `(12)` of the coreference column."""
-    bracket = _MENTION.fullmatch(text)
-    if bracket is None or not (bracket["begins"] or bracket["ends"]):
-        raise ValueError(
-            "the last column should be `-` or brackets such as `(1`, `1)` and "
-            f"`(0)|2)`. Received: {text!r}"
-        )
-    entity = bracket["entity"]
-    if bracket["begins"]:
-        opened[entity].append(token)
-    if bracket["ends"]:
-        if not opened[entity]:
-            raise ValueError(f"{entity}) ends a mention that did not begin.")
-        clusters[entity].append((opened[entity].pop(), token))
 
 
 def without_singletons(document: Mapping) -> dict:
@@ -556,18 +521,13 @@ def windows(
     """A document in parts of `n_sentences`, each with its clusters of several mentions, or all."""
     parts, begin = [], 0
     for i in range(0, len(document["sentences"]), n_sentences):
-        sentences = document["sentences"][i : i + n_sentences]
-        end = begin + sum(map(len, sentences))
-        within = [
+        part = {k: document[k][i : i + n_sentences] for k in ("sentences", "speakers")}
+        end = begin + sum(map(len, part["sentences"]))
+        clusters = (
             [(a - begin, b - begin) for a, b in cluster if begin <= a < end]
             for cluster in document["clusters"]
-        ]
-        part = {
-            **document,
-            "sentences": sentences,
-            "speakers": document["speakers"][i : i + n_sentences],
-            "clusters": [cluster for cluster in within if cluster],
-        }
+        )
+        part = {**document, **part, "clusters": [*filter(None, clusters)]}
         parts.append(part if singletons else without_singletons(part))
         begin = end
     return parts
@@ -587,12 +547,12 @@ def read_squad(path: str | Path) -> list[dict]:
     examples, key = [], "data"
     content = read_json(path)
     try:
-        for key, paragraph in _paragraphs(content):
+        for place, paragraph in _paragraphs(content):
+            key = place
             text = _check_text(paragraph["context"])
             offsets = offset_tokens(text)
             for k, question in enumerate(paragraph.get("qas", [paragraph])):
-                if "qas" in paragraph:
-                    key = f"{key.partition('.qas')[0]}.qas[{k}]"
+                key = f"{place}.qas[{k}]" if "qas" in paragraph else place
                 examples.append(_question(text, offsets, question))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else repr(error)
@@ -636,10 +596,9 @@ def _question(text, offsets: OffsetTokens, question):
     n_misplaced, answers = 0, []
     for begin, answer in _answers(question):
         begin += len(answer) - len(answer.lstrip())
-        answer = _check_text(answer).strip()
-        answers.append(answer)
-        end = begin + len(answer)
-        if begin < 0 or text[begin:end] != answer:
+        answers.append(_check_text(answer).strip())
+        end = begin + len(answers[-1])
+        if begin < 0 or text[begin:end] != answers[-1]:
             n_misplaced += 1
         elif span is None and (span := offsets.span(begin, end)):
             ending = text[end : offsets.ends[span[1]]]
@@ -657,7 +616,6 @@ def _question(text, offsets: OffsetTokens, question):
 
 
 def _answers(question):
-    """The offset and the text of each answer."""
     if question.get("is_impossible"):
         return []
     # KorQuAD 2 has one answer.
@@ -674,13 +632,11 @@ def answer_endings(examples: Sequence[Mapping]) -> list[str]:
     token ends with them.
     """
     counts = collections.Counter(e["ending"] for e in examples if e["ending"])
-    endings = [ending for ending, count in counts.items() if count > 1]
-    last_tokens = [e["context"][e["span"][1]] for e in examples if e["span"]]
+    tokens = [e["context"][e["span"][1]] for e in examples if e["span"]]
     return sorted(
         ending
-        for ending in endings
-        if 2 * counts[ending]
-        > sum(t.endswith(ending) and t != ending for t in last_tokens)
+        for ending, n in counts.items()
+        if n > 1 and 2 * n > sum(t.endswith(ending) and t != ending for t in tokens)
     )
 
 
@@ -746,11 +702,10 @@ def read_lower_case_vectors(
         forms.setdefault(token.lower(), [token.lower()]).append(token)
     file = read_word_vectors(path, set(itertools.chain.from_iterable(forms.values())))
     row_of = {form: row for row, form in enumerate(file.words)}
-    rows = {
-        word: next(row_of[form] for form in word_forms if form in row_of)
-        for word, word_forms in forms.items()
-        if not row_of.keys().isdisjoint(word_forms)
-    }
+    rows = {}
+    for word, word_forms in forms.items():
+        if known := [row_of[form] for form in word_forms if form in row_of]:
+            rows[word] = known[0]
     return WordVectorFile(tuple(rows), file.vectors[list(rows.values())])
 
 
@@ -792,8 +747,7 @@ def _finite(numbers):
 def _read_text(lines, dim, n_words=0):
     """Entries of lines; the word may contain spaces, as some of GloVe's do."""
     index = 0
-    filled = itertools.filterfalse(bytes.isspace, lines)
-    for index, line in enumerate(filled, 1):
+    for index, line in enumerate(itertools.filterfalse(bytes.isspace, lines), 1):
         word, *numbers = line.rstrip().rsplit(b" ", dim)
         if len(numbers) < dim:
             raise ValueError(

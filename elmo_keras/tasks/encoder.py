@@ -58,9 +58,8 @@ class FastBidirectional(keras.layers.Layer):
 
     def call(self, x, mask=None, training=False):
         on_gpu = bool(tf.config.list_logical_devices("GPU"))
-        if not on_gpu and not (
-            training and self.compute_dtype in ("float32", "float64")
-        ):
+        is_fast = training and self.compute_dtype in ("float32", "float64")
+        if not (on_gpu or is_fast):
             return self._run_keras(x, mask, training)
         x, lengths, mask = real_tokens(x, mask)
         if on_gpu:
@@ -148,10 +147,8 @@ class TaskEncoder(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.supports_jit = False  # XLA has no strings
-        self.token_vectors = token_vectors
-        self.units = units
-        self.dropout = dropout
-        self.predicate_dim = predicate_dim
+        self.token_vectors, self.predicate_dim = token_vectors, predicate_dim
+        self.units, self.dropout = units, dropout
         self.lstm = FastBidirectional(units, name="lstm")
         self.drop = keras.layers.Dropout(dropout, name="drop")
         if predicate_dim:

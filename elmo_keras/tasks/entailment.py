@@ -26,11 +26,10 @@ class ESIM(LabelModel):
 
     Args:
         token_vectors: a `TokenVectors` layer.
-        labels: the names of the labels.
         units: size of each LSTM in each direction, and of the dense layers.
         dropout: rate of the dropout on the outputs of the encoder and of F, and on the
             pooled vectors.
-        multi_label, threshold: as of `TextClassifier`.
+        labels, multi_label, threshold: as of `TextClassifier`.
 
     Call arguments:
         inputs: `premise` and `hypothesis`, strings `(batch, time)`, see `TaskModel`.

@@ -25,20 +25,16 @@ def entities(tags: Sequence[str]) -> list[tuple[int, int, str]]:
     continues through the `I-X` that follow. `S-`, `E-` (BIOES), `M-` (BMES) and `U-`,
     `L-` (BILOU) are accepted as well.
     """
-    spans, begin = [], None
-    previous = OUTSIDE
+    spans, begin, previous = [], None, OUTSIDE
     for i, tag in enumerate([*tags, OUTSIDE]):
-        if begin is not None and _has_ended(previous, tag):
+        continues = previous[0] not in END and tag[0] in INSIDE
+        if begin is not None and not (continues and previous[2:] == tag[2:]):
             spans.append((begin, i, previous[2:]))
             begin = None
         if begin is None and tag != OUTSIDE:
             begin = i
         previous = tag
     return spans
-
-
-def _has_ended(previous, tag):
-    return previous[0] in END or tag[0] not in INSIDE or previous[2:] != tag[2:]
 
 
 class TagSpans(NamedTuple):
@@ -97,8 +93,7 @@ def span_probabilities(
     """
     import tensorflow as tf
 
-    first = tf.maximum(spans.begins, 0)
-    last = tf.maximum(spans.ends - 1, 0)
+    first, last = tf.maximum(spans.begins, 0), tf.maximum(spans.ends - 1, 0)
     sums = tf.cumsum(after, axis=1)
     total = tf.gather(alone, first, batch_dims=1)
     total += tf.gather(sums, last, batch_dims=1)
@@ -148,10 +143,11 @@ def count_spans(gold: Iterable, predicted: Iterable) -> tuple[int, int, int]:
 
 def span_scores(n_right: int, n_gold: int, n_predicted: int) -> dict[str, float]:
     """Precision, recall and F1 of spans, right in tokens and type; 0 where undefined."""
-    precision = n_right / max(n_predicted, 1)
-    recall = n_right / max(n_gold, 1)
-    f1 = 2 * n_right / max(n_gold + n_predicted, 1)
-    return {"F1": f1, "precision": precision, "recall": recall}
+    return {
+        "F1": 2 * n_right / max(n_gold + n_predicted, 1),
+        "precision": n_right / max(n_predicted, 1),
+        "recall": n_right / max(n_gold, 1),
+    }
 
 
 PREDICATE = "V"

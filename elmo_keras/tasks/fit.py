@@ -1,11 +1,13 @@
 """Trains a model of a task on files, scores it and saves it; a finished run is kept."""
 
+import collections
 import contextlib
 import dataclasses
 import hashlib
 import json
+import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import keras
@@ -18,7 +20,6 @@ from elmo_keras.files import check_same_run, installed_version, replacing
 from elmo_keras.hub.catalogue import CARD, HEAD_FILES, parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.tasks.batches import Batches
-from elmo_keras.tasks.card import write_card
 from elmo_keras.tasks.data import WordVectorFile, hold_out, read_lower_case_vectors
 from elmo_keras.tasks.head_files import MODEL, save_head
 from elmo_keras.tasks.layer_cache import LayerCache
@@ -31,6 +32,7 @@ from elmo_keras.tasks.token_vectors import (
 )
 from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.util.command import CommandFailed
+from elmo_keras.util.markdown_table import markdown_table
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 RESULTS = "results.json"
@@ -38,6 +40,8 @@ RESULTS = "results.json"
 ALONE = {"word_dim": 100, "character_dim": 64}
 FEW_EXAMPLES = 1000
 FEW_STEPS, MOST_EPOCHS = 600, 50  # fewer steps are too few
+LABELS, MISTAKES = 20, 8  # of a card, at most
+NOTHING = "none"  # where a label is missing
 
 
 class Data(NamedTuple):
@@ -65,10 +69,8 @@ def train(
     Returns:
         The content of results.json: the scores `dev` and `test`, `best_epoch`, `epochs`,
         their `losses`, `seconds`, `seconds_per_epoch`, `examples`, the learned `mixes` and
-        the `settings`. model.keras is the model after its best epoch; it is there as soon
-        as this epoch is over. At the end, model_card.md says how it was made and how
-        good it is, and on a frozen language model there is its head, so that the folder
-        is one: see `save_head`.
+        the `settings`. model.keras is the model after the best epoch so far. At the end,
+        there are model_card.md and, on a frozen language model, the head: see `save_head`.
 
     Raises:
         ValueError, OSError: a setting, a file or the language model can't be used, or the
@@ -99,27 +101,36 @@ def train(
     began = time.perf_counter()
     keras.backend.clear_session()
     keras.utils.set_random_seed(settings.seed)
-    examples = _random_share(data.train, settings.share, settings.seed)
+    n_kept = max(1, round(n))
+    rows = np.random.default_rng(settings.seed).permutation(len(data.train))[:n_kept]
+    data = data._replace(train=[data.train[i] for i in sorted(rows)])
     try:
         caches = {} if caches is None else caches
         cache = _layer_cache(settings, texts, recorded["data"], caches, progress)
-        vectors = _token_vectors(settings, task.texts(examples), start, elmo)
+        vectors = _token_vectors(settings, task.texts(data.train), start, elmo)
         sizes = {"units": settings.units, "dropout": settings.layer_dropout}
-        model = task.make_model(vectors, examples, **sizes)
-        results = _fit(task, settings, model, examples, data, cache, progress)
+        model = task.make_model(vectors, data.train, **sizes)
+        results = _fit(task, settings, model, data, cache, progress)
         results |= {
             "seconds": round(time.perf_counter() - began, 2),
             "cached": cache is not None,
             "settings": recorded,
         }
-        _save_head(task, settings, model, examples)
+        if (name := settings.model) is not None and not settings.fine_tune:
+            ends = task.left_out(data.train)
+            save_head(
+                model,
+                name,
+                settings.output,
+                ends=SpanEnds.fit(ends) if ends else None,
+                language=name if name in SCRIPTS else None,
+                tokenizer=task.tokenizer,
+            )
         with replacing(settings.output / CARD) as temporary:
             found = model.results(data.dev, model.batches(data.dev, cache=cache))
-            labels = [
-                (task.parts(e), task.parts(e, r)) for e, r in zip(data.dev, found)
-            ]
-            parts = data._asdict() | {"train": examples}
-            write_card(temporary, task, given, parts, results, labels)
+            pairs = zip(data.dev, found)
+            labels = [(task.parts(e), task.parts(e, result)) for e, result in pairs]
+            _write_card(temporary, task, given, data._asdict(), results, labels)
         # What else there is comes before the results, so that it exists where these are.
         with replacing(settings.output / RESULTS) as temporary:
             text = json.dumps(results, indent=1, ensure_ascii=False)
@@ -164,8 +175,8 @@ def _for_examples(settings, usual, n) -> Settings:
 def _read_results(settings):
     """The results of a finished run, or None; refuses a folder that can't be written."""
     check_folder(settings.output)
-    outputs = RESULTS, MODEL, *HEAD_FILES[:2], CARD
-    path, model, *others = (settings.output / name for name in outputs)
+    names = RESULTS, MODEL, *HEAD_FILES[:2], CARD
+    path, model, *others = (settings.output / name for name in names)
     inputs = settings.train, settings.dev, settings.test, settings.word_vectors
     parts = () if settings.model in (None, AUTO) else parts_of_model(settings.model)
     check_apart([path, model, *others], [*filter(None, inputs), *parts])
@@ -182,9 +193,8 @@ def _read_results(settings):
 
 def read_data(task: Task, settings: Settings) -> Data:
     train = task.read(settings.train, training=True)
-    dev, test = (
-        task.read(path) if path else [] for path in (settings.dev, settings.test)
-    )
+    paths = settings.dev, settings.test
+    dev, test = (task.read(path) if path else [] for path in paths)
     if settings.dev is None:
         train, dev = hold_out(train, settings.dev_share)
     if not train or not dev:
@@ -196,14 +206,18 @@ def read_data(task: Task, settings: Settings) -> Data:
 
 def _record(task, settings, data, start, elmo):
     """All that decides about the results of a run, by name."""
-    content = json.dumps(data, ensure_ascii=False).encode()
+    texts = json.dumps(data, ensure_ascii=False)
     vectors = "\n".join(start.words).encode() + start.vectors.tobytes()
+    fingerprints = [
+        hashlib.sha256(content).hexdigest()[:16]
+        for content in (texts.encode(), vectors)
+    ]
     values = dataclasses.asdict(task) | dataclasses.asdict(settings)
     values |= {
         "task": task.name,
         "word_dim": start.vectors.shape[1],
-        "word_vectors": _fingerprint(vectors) if start.words else None,
-        "data": _fingerprint(content),
+        "word_vectors": fingerprints[1] if start.words else None,
+        "data": fingerprints[0],
         "weights": elmo.bilm.digest() if elmo else None,
     }
     return {
@@ -213,19 +227,20 @@ def _record(task, settings, data, start, elmo):
     }
 
 
-def _fingerprint(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _fit(task, settings, model, examples, data, cache, progress):
+def _fit(task, settings, model, data, cache, progress):
     """Trains and saves a model; returns its scores, and what it learned of the mixes."""
-    batches = model.batches(
-        examples,
-        labels=task.targets(examples, model),
-        cache=cache,
-        batch_size=settings.batch_size,
+    labels, size = task.targets(data.train, model), settings.batch_size
+    batches = model.batches(data.train, labels=labels, cache=cache, batch_size=size)
+    rate = settings.learning_rate
+    if settings.schedule == "cosine":
+        n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
+        rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
+    model.compile(
+        keras.optimizers.Adam(rate, global_clipnorm=5.0),  # pyright: ignore[reportArgumentType]
+        jit_compile=False,  # XLA has no strings
     )
-    _compile(model, batches, settings)
+    model(batches.inputs([0]))  # makes all variables, so that a step is traced once
+    model.optimizer.build(model.trainable_variables)
 
     def dev_scores():
         task.calibrate(model, data.dev, model.batches(data.dev, cache=cache))
@@ -256,30 +271,14 @@ def _fit(task, settings, model, examples, data, cache, progress):
         }
         for place, mix in model.token_vectors.mixes.items()
     }
-    return training | {"test": test, "examples": len(examples), "mixes": mixes}
-
-
-def _save_head(task, settings, model, examples):
-    """Writes the head of a model on a frozen language model."""
-    if settings.model is None or settings.fine_tune:
-        return
-    ends = task.left_out(examples)
-    save_head(
-        model,
-        settings.model,
-        settings.output,
-        ends=SpanEnds.fit(ends) if ends else None,
-        language=settings.model if settings.model in SCRIPTS else None,
-        tokenizer=task.tokenizer,
-    )
+    return training | {"test": test, "examples": len(data.train), "mixes": mixes}
 
 
 def _token_vectors(settings, texts, start, elmo):
-    """`TokenVectors` of the frequent words of texts, and of those that have a vector."""
     dim = start.vectors.shape[1]
-    frequent = frequent_words(texts, settings.min_count)
+    words = [*frequent_words(texts, settings.min_count), *start.words]
     vectors = TokenVectors(
-        dict.fromkeys([*frequent, *start.words]) if dim else {},
+        dict.fromkeys(words if dim else ()),
         dim,
         settings.character_dim,
         elmo=elmo,
@@ -298,12 +297,12 @@ def _layer_cache(settings, texts, fingerprint, caches, progress):
     """The layers of all texts; None if the language model runs in every epoch."""
     if settings.no_cache or settings.fine_tune or settings.model is None:
         return None
-    key = settings.model, settings.arithmetic, fingerprint
+    name, arithmetic = settings.model, settings.arithmetic
+    key = name, arithmetic, fingerprint
     if key not in caches:
         caches.clear()  # a file of gigabytes each
         start = time.perf_counter()
-        arithmetic = settings.arithmetic
-        embedder = Embedder(settings.model, layers="all", arithmetic=arithmetic)
+        embedder = Embedder(name, layers="all", arithmetic=arithmetic)
         caches[key] = LayerCache(embedder, texts, progress=progress)
         if progress:
             seconds = time.perf_counter() - start
@@ -338,7 +337,6 @@ def _elmo_layer(settings):
 
 
 def _start_vectors(settings, texts) -> WordVectorFile:
-    """The vectors of words in the file of `word_vectors`."""
     path = settings.word_vectors
     if path is None:
         return WordVectorFile((), np.empty((0, settings.word_dim)))
@@ -354,26 +352,6 @@ def _start_vectors(settings, texts) -> WordVectorFile:
     return file
 
 
-def _random_share(examples, share, seed):
-    n = max(1, round(share * len(examples)))
-    rows = np.random.default_rng(seed).permutation(len(examples))[:n]
-    return [examples[i] for i in sorted(rows)]
-
-
-def _compile(model, batches, settings):
-    """Compiles a model for Adam, and makes all variables, so that a step is traced once."""
-    rate = settings.learning_rate
-    if settings.schedule == "cosine":
-        n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
-        rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
-    model.compile(
-        keras.optimizers.Adam(rate, global_clipnorm=5.0),  # pyright: ignore[reportArgumentType]
-        jit_compile=False,  # XLA has no strings
-    )
-    model(batches.inputs([0]))
-    model.optimizer.build(model.trainable_variables)
-
-
 def evaluate(
     task: Task, model: Any, examples: list[dict], cache: LayerCache | None = None
 ) -> np.ndarray:
@@ -384,6 +362,10 @@ def evaluate(
     """
     results = model.results(examples, model.batches(examples, cache=cache))
     return task.statistics(model, examples, results)
+
+
+def percentages(scores: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
 
 
 # Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
@@ -401,40 +383,31 @@ def fit_until_best(
 ) -> dict[str, Any]:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
-    The first score decides, and higher is better; if it is equal, as F1 can be 0 in the
+    The first score decides, higher being better; if it is equal, as F1 can be 0 in the
     first epochs, the lower training loss. Training stops after `patience` epochs without a
     better one; the order of the examples depends on `seed`. `save` is called after each
-    epoch that is better than those before. Returns the scores `dev` of the best epoch,
-    `best_epoch`, counted from 1, `epochs`, the mean `losses` of each, and the median
-    `seconds_per_epoch`, without the first one, which is traced.
+    epoch that is better than those before. For what is returned, see `train`; the median
+    `seconds_per_epoch` is without the first one, which is traced.
     """
     best, best_key, best_epoch, weights = {}, None, 0, []
     losses, seconds = [], []
     for epoch in range(1, epochs + 1):
         dataset = batches.shuffled(seed, epoch)
-        start = time.perf_counter()
+        start, n_steps = time.perf_counter(), int(dataset.cardinality())
+        name, hidden = f"  epoch {epoch:3}", not progress
         with Progress(
-            total=int(dataset.cardinality()),
-            desc=f"  epoch {epoch:3}",
-            unit=" steps",
-            leave=False,
-            disable=not progress,
+            total=n_steps, desc=name, unit=" steps", leave=False, disable=hidden
         ) as bar:
             count = LambdaCallback(on_train_batch_end=lambda batch, logs: bar.update(1))
-            history = model.fit(
-                dataset,
-                shuffle=False,
-                verbose=0,  # pyright: ignore[reportArgumentType]
-                callbacks=[count],
-            )
+            options: Any = {"shuffle": False, "verbose": 0, "callbacks": [count]}
+            history = model.fit(dataset, **options)
         seconds.append(time.perf_counter() - start)
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
         scores = {name: float(value) for name, value in score().items()}
         if progress:
-            dev = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
-            line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {dev}"
+            line = f"{name}  loss {losses[-1]:.4f}  dev {percentages(scores)}"
             print(f"{line}  {seconds[-1]:.1f} s", flush=True)
         key = next(iter(scores.values())), -losses[-1]
         if best_key is None or key > best_key:
@@ -452,3 +425,70 @@ def fit_until_best(
         "losses": losses,
         "seconds_per_epoch": round(float(np.median(seconds[1:] or seconds)), 3),
     }
+
+
+def _write_card(path, task, settings, data, results, pairs):
+    """Writes the card of a model; `pairs` are the expected and predicted labels of dev."""
+    folder, model = settings.output, "A Keras model"
+    if size := sum(file.stat().st_size for file in folder.glob("head.*")):
+        name = results["settings"]["model"]
+        model = f"A head of `{name}`, {size / 1e6:.2f} MB in int8"
+    files = {part: getattr(settings, part) or settings.train for part in data}
+    counts = [
+        f"{len(examples):,} examples of `{files[part].name}` ({part})"
+        for part, examples in data.items()
+        if examples
+    ]
+    rows = [
+        [part, *(f"{100 * x:.1f}" for x in results[part].values())]
+        for part in ("dev", "test")
+        if results[part]
+    ]
+    sections = [
+        f"# {folder.resolve().name}",
+        f'{model}, for `elmo_keras.pipeline("{folder}")`, by `elmo-keras {task.name}`.',
+        f"**Data.** {'; '.join(counts)}.",
+        f"**Scores.** Of {results['epochs']} epochs dev chose number "
+        f"{results['best_epoch']}; test chose nothing.",
+        markdown_table(["part", *results["dev"]], rows),
+        *_scores_by_label(pairs),
+        "**Made by**",
+        f"```sh\n{_command(task, settings)}\n```",
+    ]
+    path.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+
+
+def _command(task, settings):
+    words = ["elmo-keras", task.name]
+    for one in (settings, task):
+        for field in dataclasses.fields(one):
+            value = getattr(one, field.name)
+            if value not in (None, field.default):
+                values = value if isinstance(value, tuple) else [value]
+                values = [] if value is True else map(str, values)
+                words += f"--{field.name.replace('_', '-')}", *values
+    return shlex.join(words)
+
+
+def _scores_by_label(pairs):
+    """F1 by label, and the most frequent mistakes, of expected and predicted labels."""
+    counts = collections.Counter(
+        (expected.get(key, NOTHING), predicted.get(key, NOTHING))
+        for expected, predicted in pairs
+        for key in {*expected, *predicted}
+    )
+    expected, predicted = collections.Counter(), collections.Counter()
+    for (a, b), n in counts.items():
+        expected[a] += n
+        predicted[b] += n
+    by_label = [
+        f"{label} {200 * counts[label, label] / (n + predicted[label]):.1f} ({n:,})"
+        for label, n in expected.most_common()
+        if label != NOTHING
+    ]
+    mistakes = [f"{a} → {b} ({n})" for (a, b), n in counts.most_common() if a != b]
+    lines = {
+        "F1 by label, with its number in dev": by_label[:LABELS],
+        "Most frequent mistakes, expected → found": mistakes[:MISTAKES],
+    }
+    return [f"{title}: {', '.join(x)}." for title, x in lines.items() if x]

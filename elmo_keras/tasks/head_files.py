@@ -42,7 +42,6 @@ ENDS = "ends/kernel"  # of `SpanEnds`
 _MOST_UNITS, _MOST_ROWS = 2**15, 2**24  # of a layer, of n-grams
 _TEMPERATURES = 0.01, 100
 _LIGHT = "Tagger", "TextClassifier", "QuestionAnswering", "DependencyParser"
-_LANGUAGE_MODEL = "language_model"  # beside a head that was copied with it
 # What reading values of other kinds raises.
 _DAMAGES = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError),
@@ -69,8 +68,8 @@ class HeadFile(NamedTuple):
 
     model: dict[str, Any]  # Keras' configuration
     language_model: str
-    language: str | None
     arrays: dict[str, np.ndarray]
+    language: str | None = None
     tokenizer: str = "words"  # how a text is split, see `split_words`
     temperature: float = 1.0  # that divides scores, see `save_head`
 
@@ -86,16 +85,17 @@ class HeadFile(NamedTuple):
 
     def weight(self, name: str, *shape: int) -> np.ndarray:
         """A weight in float32, which should have this shape."""
-        if name not in self.arrays:
+        weight = self.arrays.get(name)
+        if weight is None:
             raise ValueError(
                 f"{name} is missing: another version saved it. Save it again with "
                 "`save_head`."
             )
-        if self.arrays[name].shape != shape:
+        if weight.shape != shape:
             raise ValueError(
-                f"{name} should have the shape {shape}. Found: {self.arrays[name].shape}"
+                f"{name} should have the shape {shape}. Found: {weight.shape}"
             )
-        return self.arrays[name]
+        return weight
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -105,12 +105,12 @@ def read_config(path: Path) -> dict[str, Any]:
 
 def _read_card(path):
     with whole_head(path):
-        if path.suffix != KERAS:
-            card = json.loads(whole_file(path / HEAD, _MOST_CARD))
-        else:
+        if path.suffix == KERAS:
             with zipfile.ZipFile(path) as archive:
                 _check_sizes(archive, ["config.json"], _MOST_CARD)
                 card = {"model": json.loads(archive.read("config.json"))}
+        else:
+            card = json.loads(whole_file(path / HEAD, _MOST_CARD))
         is_light(card["model"])  # it has a class and its vectors
         return card
 
@@ -129,23 +129,18 @@ def read_head(folder: Path) -> HeadFile:
     """
     card = _read_card(folder)
     with whole_head(folder):
-        arrays = _read_arrays(whole_file(folder / ARRAYS, _MOST))
+        with np.load(io.BytesIO(whole_file(folder / ARRAYS, _MOST))) as file:
+            _check_sizes(file.zip, file.zip.namelist(), _MOST)
+            arrays = {name: file[name] for name in file.files}
         name, expected = card["language_model"], card["digest"]
         beside = folder / name
-        language_model = os.path.realpath(beside) if beside.exists() else name
-        weights = _dequantized(arrays)
-        head = HeadFile(
-            card["model"],
-            language_model,
-            card.get("language"),
-            weights,
-            card.get("tokenizer", "words"),
-            card.get("temperature", 1.0),
-        )
+        name = os.path.realpath(beside) if beside.exists() else name
+        optional = "language", "tokenizer", "temperature"
+        more = {key: card[key] for key in optional if key in card}
+        head = HeadFile(card["model"], name, _dequantized(arrays), **more)
         check_choices(tuple(RULES), tokenizer=head.tokenizer)
         check_numbers(*_TEMPERATURES, temperature=head.temperature)
-        words = json.loads(arrays[_WORDS].tobytes())
-        head.vectors["words"] = str_tokens(words)
+        head.vectors["words"] = str_tokens(json.loads(arrays[_WORDS].tobytes()))
         config = head.config | head.vectors
         check_counts(0, _MOST_ROWS, ngram_rows=config.pop("ngram_rows", 0))
         sizes = [value for value in config.values() if type(value) is int]
@@ -158,12 +153,6 @@ def read_head(folder: Path) -> HeadFile:
     return head
 
 
-def _read_arrays(content):
-    with np.load(io.BytesIO(content)) as file:
-        _check_sizes(file.zip, file.zip.namelist(), _MOST)
-        return {name: file[name] for name in file.files}
-
-
 def _check_sizes(archive, names, most):
     """Refuses a ZIP whose files would take more memory than any that we write."""
     if sum(archive.getinfo(name).file_size for name in names) > most:
@@ -171,7 +160,6 @@ def _check_sizes(archive, names, most):
 
 
 def _dequantized(arrays):
-    """The weights in float32, all finite."""
     weights = {}
     for name, array in arrays.items():
         if name == _WORDS or name.endswith(_SCALE):
@@ -180,12 +168,14 @@ def _dequantized(arrays):
         types = [x.dtype for x in (array, scale) if x is not None]
         if types not in ([np.float32], [np.int8, np.float32]):
             raise ValueError(f"{name} should be int8 with a scale, or float32.")
-        if scale is not None and scale.shape != array.shape[-1:]:
-            raise ValueError(f"{name} should have a scale for each column.")
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below
-            weights[name] = array if scale is None else array * scale
-        if not np.isfinite(weights[name]).all():
+        if scale is not None:
+            if scale.shape != array.shape[-1:]:
+                raise ValueError(f"{name} should have a scale for each column.")
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below
+                array = array * scale
+        if not np.isfinite(array).all():
             raise ValueError(f"{name} should hold finite numbers.")
+        weights[name] = array
     return weights
 
 
@@ -228,8 +218,7 @@ def save_head(
 
     name, folder = "The model", Path(folder)
     if isinstance(model, (str, Path)):
-        name = model
-        model = load_task_model(Path(model))
+        name, model = model, load_task_model(Path(model))
     vectors = model.token_vectors
     if vectors.elmo is None or vectors.elmo.trainable_bilm:
         raise ValueError(
@@ -247,10 +236,9 @@ def save_head(
     words = config["config"]["token_vectors"]["config"].pop("words")
     words = json.dumps(words, ensure_ascii=False).encode()
     arrays: dict[str, Any] = {_WORDS: np.frombuffer(words, np.uint8)}
-    for weight_name, weight in model.named_weights().items():
+    weights = model.named_weights() | ({} if ends is None else {ENDS: ends.kernel})
+    for weight_name, weight in weights.items():
         arrays |= _quantized(weight_name, np.asarray(weight, np.float32))
-    if ends is not None:
-        arrays |= _quantized(ENDS, ends.kernel)
     with whole_head(folder):
         _dequantized(arrays)
     metadata |= {
@@ -291,9 +279,9 @@ def copy_model(source: Path, target: Path) -> None:
         metadata = json.loads(card.read_bytes())
         model = Path(metadata["language_model"])
         if model.is_absolute():
-            copy = (
-                target / f"{_LANGUAGE_MODEL}{model.suffix if model.is_file() else ''}"
-            )
+            # Beside the head that is copied with it.
+            suffix = model.suffix if model.is_file() else ""
+            copy = target / f"language_model{suffix}"
             copy_model(model, copy)
             metadata["language_model"] = os.path.relpath(copy, card.parent)
             card.write_text(json.dumps(metadata, ensure_ascii=False), encoding="utf-8")

@@ -89,8 +89,7 @@ def precompute_layers(
     """All layers of sentences, computed once, as batches for `fit` of a model with `Elmo`.
 
     `Elmo` and `layers.ScalarMix` take layers in place of tokens and mix them, so that the
-    mix is learned while the frozen biLM never runs again. The layers are in a file
-    without a name, mapped into memory; see `LayerCache`.
+    mix is learned while the frozen biLM never runs again. For their file see `LayerCache`.
 
     Args:
         model: any model that `Embedder` reads, an `Elmo` layer, or an `Embedder` of all
@@ -112,9 +111,7 @@ def precompute_layers(
         at padding; with labels, of pairs of layers and labels.
 
     Raises:
-        ValueError: there are no sentences, or not as many labels, or these differ in rank,
-            or in length while they are not one for each token; a dataset is batched, has no
-            end, or has more than texts and labels.
+        ValueError: there are no sentences, or the labels or the dataset are not as above.
         OSError: the disk is full.
 
     >>> from elmo_keras import ElmoConfig
@@ -152,8 +149,8 @@ def precompute_layers(
             batches = shuffled_batches(lengths, rng, max_sentences=batch_size)
         return map(batch, batches)
 
-    dim = cache([tokens[0]]).shape
-    spec = tf.TensorSpec((None, dim[1], None, dim[3]), tf.float32)
+    _, n_layers, _, dim = cache([tokens[0]]).shape
+    spec = tf.TensorSpec((None, n_layers, None, dim), tf.float32)
     if targets is not None:
         shape = (None,) * (1 + targets[0].ndim)
         spec = spec, tf.TensorSpec(shape, targets[0].dtype)
@@ -161,15 +158,10 @@ def precompute_layers(
 
 
 def _read_dataset(dataset, labels) -> tuple[Any, Any]:
-    """The texts and the labels of a dataset, or those of the argument."""
     specs = tf.nest.flatten(dataset.element_spec)
     is_text = isinstance(specs[0], tf.TensorSpec) and specs[0].dtype == tf.string
-    if (
-        not is_text
-        or len(specs) > 2
-        or specs[0].shape.rank
-        or int(dataset.cardinality()) == -1
-    ):
+    is_text = is_text and not specs[0].shape.rank
+    if not is_text or len(specs) > 2 or int(dataset.cardinality()) == -1:
         raise ValueError(
             "A dataset should have texts, or pairs of a text and its label, not batched "
             f"(`dataset.unbatch()`) and not repeated. Received: {dataset.element_spec}"

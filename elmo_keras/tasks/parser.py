@@ -10,10 +10,9 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_counts, check_names
 from elmo_keras.layers.unquantized import Dense
 from elmo_keras.tasks.encoder import NEVER, FastBidirectional
-from elmo_keras.tasks.lemma_rules import WHOLE, read_rule
-from elmo_keras.tasks.task_model import TaskModel
+from elmo_keras.tasks.task_model import TaskModel, mean_cross_entropy
 from elmo_keras.tasks.token_vectors import TokenVectors
-from elmo_keras.tasks.trees import LONGEST, ROOT, SLOPE, decode_tree
+from elmo_keras.tasks.trees import LONGEST, ROOT, SLOPE, WHOLE, decode_tree, read_rule
 from elmo_keras.text.characters import StringSearch
 from elmo_keras.text.tokens import token_mask
 
@@ -30,14 +29,11 @@ class DependencyParser(TaskModel):
     dependent. Its relation is `root`, and no other word has this one.
 
     Args:
-        token_vectors: a `TokenVectors` layer; its vectors for the output are
-            concatenated to the output of the first LSTM.
+        token_vectors, units, dropout: see `TaskModel`.
         relations: the names of the relations but `root`.
         labels: column of CoNLL-U → its labels; those of `lemma` are rules, see
             `lemma_rule`.
         lemmas: form → its lemma, of forms for which no rule is chosen, see `known_lemmas`.
-        units: size of each LSTM in each direction.
-        dropout: rate of the dropout on the LSTMs' and the hidden layers' outputs.
         arc_units, relation_units, label_units: sizes of the hidden layers d and e, r and q,
             and t.
         follows_guidelines: whether a pipeline makes trees follow UD's guidelines, as those
@@ -145,12 +141,12 @@ class DependencyParser(TaskModel):
         relation = tf.reshape(outputs["relation"], shape)
         return tf.einsum("btld,btd->btl", relation, head)
 
-    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
+    def data_loss(self, x, y, y_pred):
         heads, relations, *labels = tf.unstack(y, 2 + len(self.labels), axis=-1)
         pairs = [(heads, self._arc_scores(x["tokens"], y_pred))]
         pairs.append((relations, self._relation_scores(y_pred, heads)))
         pairs += zip(labels, (y_pred[name] for name in self.labels))
-        return sum(_mean_loss(*pair) for pair in pairs) + sum(self.losses)
+        return sum(mean_cross_entropy(*pair) for pair in pairs)
 
     def decode(self, inputs, outputs):
         """The head of each word, and the indices of the relation and labels, 0 at padding."""
@@ -200,15 +196,6 @@ class DependencyParser(TaskModel):
             "label_units": self.label_units,
             "follows_guidelines": self.follows_guidelines,
         }
-
-
-def _mean_loss(labels, scores):
-    """The mean of −log p over the labels that are not −1."""
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-        tf.maximum(labels, 0), tf.cast(scores, tf.float32)
-    )
-    known = tf.cast(labels >= 0, losses.dtype)
-    return tf.reduce_sum(losses * known) / tf.maximum(tf.reduce_sum(known), 1)
 
 
 def best_trees(

@@ -21,9 +21,9 @@ def label_scores(statistics: np.ndarray) -> dict[str, float]:
         return {"accuracy": float(statistics.mean())}
     right, expected, predicted = np.split(statistics.sum(axis=0), 3)
     total = expected + predicted
-    macro = 2 * right / np.maximum(total, 1)
+    macro = np.mean(2 * right / np.maximum(total, 1))
     micro = 2 * right.sum() / max(1, total.sum())
-    return {"macro F1": float(macro.mean()), "micro F1": float(micro)}
+    return {"macro F1": float(macro), "micro F1": float(micro)}
 
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -70,77 +70,26 @@ def squad_statistics(
     rows = []
     for prediction, texts in zip(predictions, answers, strict=True):
         right = [text for text in texts if normalize(text, metric)]
-        best = [
-            max(score(prediction, text, metric) for text in right or [""])
-            for score in (f1, exact_match)
-        ]
+        triples = [(prediction, text, metric) for text in right or [""]]
+        best = (max(score(*x) for x in triples) for score in (f1, exact_match))
         rows.append([*best, bool(right)])
     return np.array(rows, float)
 
 
 def squad_scores(statistics: np.ndarray) -> dict[str, float]:
     """Scores from 0 to 1 as in SQuAD 1.1, 2.0 and KorQuAD 1.0, over all questions and by type."""
-    scores = _means(statistics)
-    is_answerable = statistics[:, 2] > 0
+    names, is_answerable = ("F1", "exact match"), statistics[:, 2] > 0
+    scores = dict(zip(names, statistics.mean(axis=0).tolist()))
     if not is_answerable.all():
-        scores["no answer"] = _means(statistics[~is_answerable])["F1"]
+        scores["no answer"] = float(statistics[~is_answerable, 0].mean())
         if is_answerable.any():
-            means = _means(statistics[is_answerable])
-            scores |= {f"{name} of answerable": mean for name, mean in means.items()}
+            means = statistics[is_answerable].mean(axis=0).tolist()
+            scores |= {f"{name} of answerable": x for name, x in zip(names, means)}
     return scores
 
 
-def _means(statistics) -> dict[str, float]:
-    f1, exact, _ = statistics.mean(axis=0).tolist()
-    return {"F1": f1, "exact match": exact}
-
-
 Clusters = Sequence[Sequence[Hashable]]
-
-
-# Each metric gives the numerator and the denominator of its recall.
-
-
-def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """The links of `key` that `response` keeps (Vilain et al. 1995).
-
-    A cluster that `response` splits into p parts (a missing mention is a part by
-    itself) keeps |cluster| − p of its |cluster| − 1 links.
-    """
-    cluster_of = _cluster_of(response)
-    kept = links = 0
-    for cluster in map(set, key):
-        parts = [cluster_of[mention] for mention in cluster if mention in cluster_of]
-        kept += len(parts) - len(set(parts))
-        links += len(cluster) - 1
-    return kept, links
-
-
-def b_cubed(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """For each mention, the share of its cluster found with it (Bagga and Baldwin 1998)."""
-    common = _common(key, response)
-    shares = sum(np.sum(row**2) / len(set(k)) for k, row in zip(key, common))
-    return float(shares), _mentions(key)
-
-
-def ceaf_mentions(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """The common mentions of the best pairing of clusters, φ₃ of Luo 2005."""
-    return _best_pairing(_common(key, response)), _mentions(key)
-
-
-def ceaf_entities(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """The similarity φ₄ = 2|K∩R| / (|K| + |R|) of the best pairing of clusters."""
-    sizes = [np.array([len(set(c)) for c in clusters]) for clusters in (key, response)]
-    similarity = 2 * _common(key, response) / np.add.outer(*sizes)
-    return _best_pairing(similarity), len(key)
-
-
-METRICS = {
-    "MUC": muc,
-    "B³": b_cubed,
-    "CEAF φ4": ceaf_entities,
-    "CEAF φ3": ceaf_mentions,
-}
+METRICS = "MUC", "B³", "CEAF φ4", "CEAF φ3"
 
 
 def coreference_statistics(
@@ -150,13 +99,41 @@ def coreference_statistics(
 
     Precision is the metric with keys and responses exchanged.
     """
-    return np.array(
-        [
-            [*metric(k, r), *metric(r, k)]
-            for k, r in zip(keys, responses, strict=True)
-            for metric in METRICS.values()
-        ]
-    ).reshape(len(keys), -1)
+    pairs = zip(keys, responses, strict=True)
+    rows = [np.stack([_recalls(k, r), _recalls(r, k)], axis=1) for k, r in pairs]
+    return np.array(rows).reshape(len(keys), -1)
+
+
+def _recalls(key, response):
+    """The numerator and the denominator of each metric's recall: (4, 2).
+
+    MUC counts links: a cluster that `response` splits into p parts, of which a missing
+    mention is one, keeps |cluster| − p of its |cluster| − 1 links (Vilain et al. 1995). B³
+    has, for each mention, the share of its cluster that is found with it (Bagga and Baldwin
+    1998). CEAF pairs the clusters best, by φ₄ = 2|K∩R| / (|K| + |R|), or by their common
+    mentions, φ₃ (Luo 2005).
+    """
+    from scipy.optimize import linear_sum_assignment  # an optional dependency
+
+    cluster_of = {
+        mention: i for i, cluster in enumerate(response) for mention in cluster
+    }
+    common = np.zeros((len(key), len(response)))  # mentions
+    for row, cluster in zip(common, key):
+        for mention in cluster_of.keys() & cluster:
+            row[cluster_of[mention]] += 1
+    sizes, others = (np.array([len({*c}) for c in side]) for side in (key, response))
+    similarity = 2 * common / np.add.outer(sizes, others)
+    phi4, phi3 = (
+        values[linear_sum_assignment(values, maximize=True)].sum()
+        for values in (similarity, common)
+    )
+    return [
+        (common.sum() - np.count_nonzero(common), (sizes - 1).sum()),
+        ((np.square(common).sum(axis=1) / sizes).sum(), sizes.sum()),
+        (phi4, len(key)),
+        (phi3, sizes.sum()),
+    ]
 
 
 def metric_scores(statistics: np.ndarray) -> dict[str, tuple[float, float, float]]:
@@ -175,27 +152,3 @@ def coreference_scores(statistics: np.ndarray) -> dict[str, float]:
     """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄."""
     f1s = {name: scores[2] for name, scores in metric_scores(statistics).items()}
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
-
-
-def _best_pairing(similarity):
-    from scipy.optimize import linear_sum_assignment  # an optional dependency
-
-    pairs = linear_sum_assignment(similarity, maximize=True)
-    return float(similarity[pairs].sum())
-
-
-def _cluster_of(clusters):
-    return {mention: i for i, cluster in enumerate(clusters) for mention in cluster}
-
-
-def _mentions(clusters):
-    return sum(len(set(cluster)) for cluster in clusters)
-
-
-def _common(key, response):
-    """The number of mentions that two clusters have in common: (key, response)."""
-    cluster_of, common = _cluster_of(response), np.zeros((len(key), len(response)))
-    for row, cluster in zip(common, key):
-        for mention in cluster_of.keys() & cluster:
-            row[cluster_of[mention]] += 1
-    return common

@@ -62,8 +62,7 @@ def _features(token, label) -> Iterator[int]:
     endings = [shape[-n:] for n in range(1, min(len(shape), _LONGEST_ENDING) + 1)]
     endings.append(f"{_final(shape[-2:-1])}{shape[-1]}")
     names = [label, f"{min(len(shape), 6)}{shape[-1]}"]
-    names += [f"*:{ending}" for ending in endings]
-    names += [f"{label}:{ending}" for ending in endings]
+    names += [f"{first}:{ending}" for first in ("*", label) for ending in endings]
     yield from dict.fromkeys(zlib.crc32(name.encode()) % _BUCKETS for name in names)
 
 

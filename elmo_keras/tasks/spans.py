@@ -33,12 +33,9 @@ class Span(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A text with its spans; `place` is the line of its file, or of the first span."""
-
     path: Path
-    place: int | str
     text: str
-    spans: list[tuple[int | str, Span]]  # with their places
+    spans: list[tuple[int | str, Span]]  # with their lines
 
 
 def holds_spans(path: Path) -> bool:
@@ -75,17 +72,13 @@ def read_spans(path: str | Path, tokenizer: str = "words") -> list[dict]:
         (widened, "begin or end within a word, and are read as whole words"),
         (hidden, "overlap a longer one, and are left out"),
     ):
-        if changed:
-            names = "; ".join(changed[:_NAMED]) + "; …" * (len(changed) > _NAMED)
-            warnings.warn(
-                f"{path}: {len(changed):,} of {n_spans:,} spans {what}: {names}",
-                stacklevel=2,
-            )
+        if n := len(changed):
+            names = "; ".join(changed[:_NAMED]) + "; …" * (n > _NAMED)
+            text = f"{path}: {n:,} of {n_spans:,} spans {what}: {names}"
+            warnings.warn(text, stacklevel=2)
     if skipped:
-        warnings.warn(
-            f"{path}: {skipped:,} texts have no accepted annotation, and are left out.",
-            stacklevel=2,
-        )
+        what = "texts have no accepted annotation, and are left out."
+        warnings.warn(f"{path}: {skipped:,} {what}", stacklevel=2)
     if not examples:
         raise ValueError(f"{path} holds no annotated text.")
     return examples
@@ -103,7 +96,11 @@ def _documents(path: Path) -> Iterator[Document | dict | None]:
     elif path.suffix == DOC_BIN:
         yield from _read_doc_bin(path)
     else:
-        for place, row in _rows(path):
+        _, head = next(numbered_lines(path), (1, ""))
+        rows = read_rows(path)
+        if head.lstrip().startswith("["):  # a list, or lists as lines
+            rows = ((f"element {i}", x) for i, x in enumerate(read_json(path), 1))
+        for place, row in rows:
             try:
                 yield _read_row(path, place, row)
             except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -112,7 +109,6 @@ def _documents(path: Path) -> Iterator[Document | dict | None]:
 
 
 def _read_brat(path):
-    source = path.with_suffix(".txt")
     spans = []
     for number, line in numbered_lines(path):
         if not line.startswith("T"):  # relations, events, attributes, notes
@@ -124,8 +120,8 @@ def _read_brat(path):
         bounds = [int(n) for n in re.split("[ ;]", bounds)]
         whole = text if len(bounds) == 2 else None
         spans.append((number, Span(bounds[0], bounds[-1], label, whole)))
-    with source.open(encoding="utf-8", newline="") as file:
-        return Document(path, 1, file.read(), spans)
+    with path.with_suffix(".txt").open(encoding="utf-8", newline="") as file:
+        return Document(path, file.read(), spans)
 
 
 def _read_doc_bin(path):
@@ -142,20 +138,11 @@ def _read_doc_bin(path):
     for number, doc in enumerate(docs, 1):
         place = f"document {number}"
         spans = [Span(e.start_char, e.end_char, e.label_) for e in doc.ents]
-        document = Document(path, place, doc.text, [(place, span) for span in spans])
+        document = Document(path, doc.text, [(place, span) for span in spans])
         yield document if doc.has_annotation("ENT_IOB") else None
 
 
-def _rows(path):
-    """The elements of a list in JSON, or the objects of lines, with their places."""
-    _, head = next(numbered_lines(path), (1, ""))
-    if head.lstrip().startswith("["):
-        return ((f"element {i}", x) for i, x in enumerate(read_json(path), 1))
-    return read_rows(path)
-
-
 def _read_row(path, place, row):
-    """The document of a row of JSON."""
     if isinstance(row, list) and len(row) == 2 and isinstance(row[1], dict):
         row = {"text": row[0], **row[1]}  # training data of spaCy 2
     if not isinstance(row, dict):
@@ -167,19 +154,19 @@ def _read_row(path, place, row):
         if len(tags) != len(row["tokens"]) or not all(isinstance(t, str) for t in tags):
             raise ValueError("as many tags as tokens are expected, each a str")
         return {"tokens": row["tokens"], "tags": to_bio(tags), "left_out": []}
-    text, found = _text(row), _found(row)
-    if found is None:
+    text, spans = _text(row), _found(row)
+    if spans is None:
         return None
-    return Document(path, place, text, [(place, _span(one)) for one in found])
+    return Document(path, text, [(place, _span(one)) for one in spans])
 
 
 def _text(row):
     """The text of a row; of Label Studio's `data`, `text` or the only string."""
-    data = row.get("data", row)
-    if isinstance(data, dict) and "text" not in data:
+    text = data = row.get("data", row)
+    if isinstance(data, dict):
         texts = [value for value in data.values() if isinstance(value, str)]
-        data = {"text": texts[0]} if data is not row and len(texts) == 1 else data
-    text = data["text"] if isinstance(data, dict) else data
+        is_only = "text" not in data and data is not row and len(texts) == 1
+        text = texts[0] if is_only else data["text"]
     if not isinstance(text, str):
         raise ValueError(f"a text is expected, not {text!r:.80}")
     return text
@@ -204,20 +191,15 @@ def _found(row) -> Sequence[Any] | None:
 
 
 def _span(value):
-    """The span of a list, or of an object in one of the tools' forms."""
     text = None
     if isinstance(value, Mapping):
-        text = value.get("text")
-        value = [_first(value, keys) for keys in (_BEGIN, _END, _LABEL)]
+        text, keys = value.get("text"), (_BEGIN, _END, _LABEL)
+        value = [next((value[k] for k in ks if k in value), None) for ks in keys]
     match value:
         case [int(begin), int(end), str(label) | [str(label)]] if label:
             # A tag holds its label, which ends at a space or a bracket.
             return Span(begin, end, re.sub(r"[\s,()|*]+", "_", label), text)
     raise ValueError(f"begin, end and label of a span are expected, not {value}")
-
-
-def _first(value, keys):
-    return next((value[key] for key in keys if key in value), None)
 
 
 def _bounds(document, place, span):
@@ -231,9 +213,8 @@ def _bounds(document, place, span):
         )
     piece = text[begin:end] if 0 <= begin < end <= len(text) else ""
     if not piece.strip() or expected and piece.split() != expected.split():
-        reason = f"{label} from {span.begin} to {span.end} is {piece!r:.80}"
-        if expected is not None:
-            reason += f", not {expected!r:.80}"
+        other = "" if expected is None else f", not {expected!r:.80}"
+        reason = f"{label} from {span.begin} to {span.end} is {piece!r:.80}{other}"
         raise malformed(document.path, place, f"{reason}, in {len(text)} characters")
     begin += len(piece) - len(piece.lstrip())
     return begin, begin + len(piece.strip())
@@ -266,12 +247,8 @@ def _sentences(document, tokenizer, widened, hidden):
             widened.append(f"{name} → {text[whole:stop]!r}")
         rest = len(words[last]) - len(normalize("NFC", text[within:end]))
         left_out[last] = words[last], span.label, max(rest, 0)
-    tags = bio_tags(spans, len(words))
-    return [
-        {
-            "tokens": words[a:b],
-            "tags": tags[a:b],
-            "left_out": [left_out[i] for i in range(a, b) if i in left_out],
-        }
-        for a, b in itertools.pairwise([0, *sorted(edges)])
-    ]
+    tags, examples = bio_tags(spans, len(words)), []
+    for a, b in itertools.pairwise([0, *sorted(edges)]):
+        ends = [left_out[i] for i in range(a, b) if i in left_out]
+        examples.append({"tokens": words[a:b], "tags": tags[a:b], "left_out": ends})
+    return examples

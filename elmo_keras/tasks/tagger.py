@@ -15,7 +15,7 @@ from elmo_keras.tasks.entities import (
     span_probabilities,
     tag_spans,
 )
-from elmo_keras.tasks.task_model import TaskModel
+from elmo_keras.tasks.task_model import TaskModel, mean_cross_entropy
 from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import token_mask
 
@@ -31,8 +31,7 @@ class LinearChainCRF(keras.layers.Layer):
             None allows all. See `constraints`.
 
     Call arguments:
-        scores: float tensor `(batch, time, n_tags)`.
-        mask: bool `(batch, time)`, true at tokens and false at padding, which follows them.
+        scores, mask: as of `Crf.best_tags`.
 
     Output: int32 `(batch, time)`, the best tags, −1 at padding.
 
@@ -48,8 +47,7 @@ class LinearChainCRF(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.n_tags = n_tags
-        self.allowed = allowed
+        self.n_tags, self.allowed = n_tags, allowed
         shape = n_tags + 1, n_tags
         table = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
         if table.shape != shape or not table.any(axis=1).all():
@@ -61,15 +59,16 @@ class LinearChainCRF(keras.layers.Layer):
     def build(self, input_shape=None):
         n = self.n_tags
         self.transitions = self.add_weight((n, n), "zeros", name="transitions")
-        self.first = self.add_weight((n,), "zeros", name="first")
-        self.last = self.add_weight((n,), "zeros", name="last")
+        self.first, self.last = (
+            self.add_weight((n,), "zeros", name=name) for name in ("first", "last")
+        )
 
     def call(self, scores, mask):
         scores = _at_least_float32(scores)
         return self.weights_in(scores.dtype).only(self.allowed).best_tags(scores, mask)
 
     def log_likelihood(self, scores, tags, mask) -> tf.Tensor:
-        """log p of tag sequences `(batch, time)`, any values at padding: `(batch,)`, 0 if empty."""
+        """See `Crf.log_likelihood`."""
         scores = _at_least_float32(scores)
         return self.weights_in(scores.dtype).log_likelihood(scores, tags, mask)
 
@@ -92,11 +91,8 @@ class Tagger(TaskModel):
     """Assigns a tag to each token: `x → biLSTM → [h; ELMo] → scores → CRF`.
 
     Args:
-        token_vectors: a `TokenVectors` layer; its vectors for the output are
-            concatenated to the output of the LSTM.
+        token_vectors, units, dropout: see `TaskModel`.
         tags: names of the tags. `I-X` is predicted only after `B-X` or `I-X`.
-        units: size of the LSTM in each direction.
-        dropout: rate of the dropout on the LSTM's output.
         crf: whether to score whole sequences; otherwise, each tag by itself.
         predicate_dim: size of the vector that marks the predicate of semantic roles;
             0 for no such input.
@@ -131,47 +127,36 @@ class Tagger(TaskModel):
         **kwargs,
     ):
         check_names(tags=tags)
-        super().__init__(
-            token_vectors,
-            units=units,
-            dropout=dropout,
-            predicate_dim=predicate_dim,
-            **kwargs,
-        )
+        sizes = {"units": units, "predicate_dim": predicate_dim}
+        super().__init__(token_vectors, dropout=dropout, **sizes, **kwargs)
         self.tags = tuple(tags)
         self.predicate_dim = predicate_dim
         self.other_fields = ("predicate",) if predicate_dim else ()
-        self.scores = Dense(len(self.tags))
-        self.crf = None
-        if crf:
-            self.crf = LinearChainCRF(len(self.tags), constraints(self.tags))
+        n_tags = len(self.tags)
+        self.scores = Dense(n_tags)
+        self.crf = LinearChainCRF(n_tags, constraints(self.tags)) if crf else None
 
     def part_sizes(self):
-        sizes = {"scores": self.encoder.output_dim, "crf": len(self.tags)}
-        return sizes if self.crf is not None else {"scores": sizes["scores"]}
+        crf = {} if self.crf is None else {"crf": len(self.tags)}
+        return {"scores": self.encoder.output_dim} | crf
 
     def call(self, inputs, training=False):
         x, _, _ = self.encode(inputs, "tokens", training)
         return self.scores(x)
 
-    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
-        if self.crf is not None:
-            total = -tf.reduce_sum(self.crf.log_likelihood(y_pred, y, y >= 0))
-        else:
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-                tf.maximum(y, 0), y_pred
-            )
-            total = tf.reduce_sum(tf.where(y >= 0, losses, 0))
+    def data_loss(self, x, y, y_pred):
+        if self.crf is None:
+            return mean_cross_entropy(y, y_pred)
+        total = -tf.reduce_sum(self.crf.log_likelihood(y_pred, y, y >= 0))
         n_tokens = tf.reduce_sum(tf.cast(y >= 0, total.dtype))
-        return total / tf.maximum(n_tokens, 1) + sum(self.losses)
+        return total / tf.maximum(n_tokens, 1)
 
     def decode(self, inputs, outputs):
         """Indices of the best tags: int32 `(batch, time)`, −1 at padding."""
         mask = token_mask(inputs["tokens"])
         if self.crf is not None:
             return self.crf(outputs, mask)
-        best = tf.argmax(outputs, axis=-1, output_type=tf.int32)
-        return tf.where(mask, best, -1)
+        return tf.where(mask, tf.argmax(outputs, axis=-1, output_type=tf.int32), -1)
 
     def answers(self, inputs):
         """`tags` `(batch, time)`, their probabilities `scores`, and the spans that they mark.

@@ -12,34 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from elmo_keras.config import Arithmetic, TokenizerName
-from elmo_keras.tasks import data
+from elmo_keras.tasks import data, entities, scores, trees
 from elmo_keras.tasks.answer_text import LONGEST_ANSWER, NO_ANSWER, NOT_KNOWN
-from elmo_keras.tasks.entities import (
-    OUTSIDE,
-    arguments,
-    count_spans,
-    entities,
-    marks_spans,
-    span_scores,
-)
 from elmo_keras.tasks.guidelines import follow_guidelines
 from elmo_keras.tasks.head_files import PREDICATES
-from elmo_keras.tasks.lemma_rules import lemma_rule
-from elmo_keras.tasks.scores import (
-    coreference_scores,
-    coreference_statistics,
-    label_scores,
-    squad_scores,
-    squad_statistics,
-)
 from elmo_keras.tasks.spans import holds_spans, read_spans
-from elmo_keras.tasks.trees import (
-    LABELS,
-    ROOT,
-    encode_tree,
-    known_lemmas,
-    label_values,
-)
 from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.text.word_rules import RULES
 from elmo_keras.util.arguments import (
@@ -149,10 +126,7 @@ class Settings:
 
 
 class Task:
-    """How the examples of a task are read, learned and scored.
-
-    Examples are dicts, one for each text, pair, question or document.
-    """
+    """How the examples of a task, dicts, are read, learned and scored."""
 
     name: ClassVar[str]
     model: ClassVar[str]  # the name of its class
@@ -182,9 +156,8 @@ class Task:
         self, token_vectors: "TokenVectors", examples: list[dict], **sizes: Any
     ) -> "TaskModel":
         """A model for the labels of training examples; `sizes` are `units` and `dropout`."""
-        models = importlib.import_module("elmo_keras.tasks")  # by Keras
-        options = self.model_options(examples)
-        return getattr(models, self.model)(token_vectors, **options, **sizes)
+        make = getattr(importlib.import_module("elmo_keras.tasks"), self.model)
+        return make(token_vectors, **self.model_options(examples), **sizes)
 
     def model_options(self, examples: list[dict]) -> dict[str, Any]:
         """Further arguments of a model that learns examples."""
@@ -270,39 +243,36 @@ class Tagging(Task):
         return readers.get(kind, data.read_predicates)(path)
 
     def model_options(self, examples):
-        return {
-            "tags": sorted({tag for example in examples for tag in example["tags"]}),
-            "crf": not self.no_crf,
-            "predicate_dim": PREDICATE_DIM if self.kind == "srl" else 0,
-        }
+        tags = sorted({tag for example in examples for tag in example["tags"]})
+        dim = PREDICATE_DIM if self.kind == "srl" else 0
+        return {"tags": tags, "crf": not self.no_crf, "predicate_dim": dim}
 
     def targets(self, examples, model):
-        return [
-            np.array([model.tags.index(tag) for tag in e["tags"]]) for e in examples
-        ]
+        rows = [map(model.tags.index, example["tags"]) for example in examples]
+        return [np.array([*row]) for row in rows]
 
     def statistics(self, model, examples, results):
         """Tags right and in all; if they mark spans, also spans right, in all and predicted."""
-        find_spans = arguments if model.predicate_dim else entities
+        find = entities.arguments if model.predicate_dim else entities.entities
         rows = []
         for example, predicted in zip(examples, results, strict=True):
             gold = example["tags"]
             row = [sum(map(operator.eq, gold, predicted)), len(gold)]
-            if model.predicate_dim or marks_spans(model.tags):
-                row += count_spans(find_spans(gold), find_spans(predicted))
+            if model.predicate_dim or entities.marks_spans(model.tags):
+                row += entities.count_spans(find(gold), find(predicted))
             rows.append(row)
         return np.array(rows)
 
     def scores(self, statistics):
         n_right, n_tags, *spans = statistics.sum(axis=0)
         accuracy = {"accuracy": n_right / max(n_tags, 1)}
-        return (span_scores(*spans) if spans else {}) | accuracy
+        return (entities.span_scores(*spans) if spans else {}) | accuracy
 
     def parts(self, example, result=None):
         """The spans that tags mark, or else the tokens, with their labels."""
         tags = example["tags"] if result is None else result
-        if all(tag == OUTSIDE or tag[1:2] == "-" for tag in tags):
-            return {(first, end): label for first, end, label in entities(tags)}
+        if all(tag == entities.OUTSIDE or tag[1:2] == "-" for tag in tags):
+            return {tuple(span): label for *span, label in entities.entities(tags)}
         return dict(enumerate(tags))
 
     def left_out(self, examples):
@@ -312,10 +282,8 @@ class Tagging(Task):
         return ends if n_within > len(ends) / 20 else []
 
     def companions(self):
-        roles = self.kind == "srl"
-        return (
-            {PREDICATES: dataclasses.replace(self, kind="predicates")} if roles else {}
-        )
+        predicates = dataclasses.replace(self, kind="predicates")
+        return {PREDICATES: predicates} if self.kind == "srl" else {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -351,33 +319,32 @@ class Parsing(Task):
         return data.read_trees(path)
 
     def model_options(self, examples):
-        relations = {r for e in examples for r in e["deprel"]} - {ROOT}
+        relations = {r for e in examples for r in e["deprel"]} - {trees.ROOT}
         labels = {}
-        for name in LABELS:
-            counts, forms = collections.Counter(), collections.defaultdict(set)
+        for name in trees.LABELS:
+            forms = collections.defaultdict(list)
             for example in examples:
-                values = label_values(example, name)
-                counts.update(values)
+                values = trees.label_values(example, name)
                 for value, form in zip(values, example["tokens"]):
-                    forms[value].add(form.lower())
-            del counts[None]
+                    forms[value].append(form.lower())
+            forms.pop(None, None)
             least = 1 if name in ("upos", "joined") else self.min_label_count
-            frequent = sorted(value for value, n in counts.items() if n >= least)
-            if name == "lemma" and counts:
+            frequent = {value for value, all_ in forms.items() if len(all_) >= least}
+            if name == "lemma" and forms:
                 # A rule of one form is no rule: `known_lemmas` has the form.
-                general = [rule for rule in frequent if len(forms[rule]) > 1]
-                frequent = sorted({lemma_rule("a", "a"), *general})
-            if name == "upos" or len(counts) > 1 and frequent:
-                labels[name] = frequent
+                frequent = {rule for rule in frequent if len({*forms[rule]}) > 1}
+                frequent.add(trees.lemma_rule("a", "a"))
+            if name == "upos" or len(forms) > 1 and frequent:
+                labels[name] = sorted(frequent)
         return {
             "relations": sorted(relations),
             "labels": labels,
-            "lemmas": known_lemmas(examples) if "lemma" in labels else {},
+            "lemmas": trees.known_lemmas(examples) if "lemma" in labels else {},
             "follows_guidelines": _follow_guidelines(examples),
         }
 
     def targets(self, examples, model):
-        return [encode_tree(e, model.relations, model.labels) for e in examples]
+        return [trees.encode_tree(e, model.relations, model.labels) for e in examples]
 
     def statistics(self, model, examples, results):
         """Of each sentence the words; right arcs, heads and labels, −1 for no labels."""
@@ -386,13 +353,12 @@ class Parsing(Task):
             heads = np.equal(gold["head"], predicted["head"])
             pairs = zip(gold["deprel"], predicted["deprel"])
             same = [a.split(":")[0] == b.split(":")[0] for a, b in pairs]
-            labels = [
-                sum(map(operator.eq, gold[name], predicted[name]))
-                if name in predicted
-                else -1
-                for name in SCORED
-            ]
-            rows.append([len(heads), (heads & same).sum(), heads.sum(), *labels])
+            row = [len(heads), (heads & same).sum(), heads.sum()]
+            for name in SCORED:
+                is_known = name in predicted
+                pairs = zip(gold[name], predicted[name] if is_known else ())
+                row.append(sum(a == b for a, b in pairs) if is_known else -1)
+            rows.append(row)
         return np.array(rows)
 
     def scores(self, statistics):
@@ -409,11 +375,10 @@ class Parsing(Task):
 def _follow_guidelines(examples):
     """Whether the trees of a treebank do: fewer than one in twenty would be changed."""
     sample = examples[:: len(examples) // 1000 + 1]
-    changed = 0
-    for example in sample:
-        tree = follow_guidelines(example, [True] * len(example["head"]))
-        changed += any(tree[name] != example[name] for name in ("head", "deprel"))
-    return 20 * changed < len(sample)
+    mended = [follow_guidelines(e, [True] * len(e["head"])) for e in sample]
+    pairs = zip(sample, mended)
+    n = sum((a["head"], a["deprel"]) != (b["head"], b["deprel"]) for a, b in pairs)
+    return 20 * n < len(sample)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -431,10 +396,8 @@ class LabelTask(Task):
         return self.split if self.split in RULES else "words"
 
     def model_options(self, examples):
-        multi_label = "labels" in examples[0]
-        rows = [e["labels"] if multi_label else [e["label"]] for e in examples]
-        labels = sorted({label for row in rows for label in row})
-        return {"labels": labels, "multi_label": multi_label}
+        labels = {label for example in examples for label in _labels(example)}
+        return {"labels": sorted(labels), "multi_label": "labels" in examples[0]}
 
     def targets(self, examples, model):
         """The index of each label; of multi-label texts, 1 for each right one, else 0."""
@@ -448,18 +411,24 @@ class LabelTask(Task):
         if not model.multi_label:
             pairs = zip(examples, results, strict=True)
             return np.array([[example["label"] == label] for example, label in pairs])
-        rows = [example["labels"] for example in examples]
-        expected = np.array([np.isin(model.labels, labels) for labels in rows])
-        predicted = np.array([np.isin(model.labels, labels) for labels in results])
+        expected, predicted = (
+            np.array([np.isin(model.labels, labels) for labels in rows])
+            for rows in (map(_labels, examples), results)
+        )
         return np.hstack([expected & predicted, expected, predicted])
 
     def scores(self, statistics):
-        return label_scores(statistics)
+        return scores.label_scores(statistics)
 
     def parts(self, example, result=None):
-        labels = example.get("labels", example.get("label", ()))
-        labels = labels if result is None else result
-        return {"": labels} if isinstance(labels, str) else {x: x for x in labels}
+        labels = _labels(example) if result is None else result
+        if "label" in example:
+            return {"": labels if isinstance(labels, str) else labels[0]}
+        return {label: label for label in labels}
+
+
+def _labels(example):
+    return example["labels"] if "labels" in example else [example["label"]]
 
 
 class Classification(LabelTask):
@@ -543,10 +512,10 @@ class Answering(Task):
 
     def statistics(self, model, examples, results):
         answers = [example["answers"] for example in examples]
-        return squad_statistics(results, answers, self.metric)
+        return scores.squad_statistics(results, answers, self.metric)
 
     def scores(self, statistics):
-        return squad_scores(statistics)
+        return scores.squad_scores(statistics)
 
     def calibrate(self, model, examples, batches):
         """Moves the score of no answer to where F1 of the examples is the highest."""
@@ -554,10 +523,10 @@ class Answering(Task):
             return
         from elmo_keras.tasks.batches import predictions  # by TensorFlow
 
-        def rows(inputs):
-            return zip(*map(np.array, model.best_answers(inputs)))
-
-        spans, margins = map(np.array, zip(*predictions(rows, batches)))
+        pairs = predictions(
+            lambda x: zip(*map(np.array, model.best_answers(x))), batches
+        )
+        spans, margins = map(np.array, zip(*pairs))
         results = [model.result(*pair) for pair in zip(examples, spans)]
         f1, _, has_answer = self.statistics(model, examples, results).T
         order = np.argsort(-margins)
@@ -609,15 +578,11 @@ class Coreference(Task):
 
         documents = data.read_documents(path)
         if self.no_singletons:
-            documents = [data.without_singletons(document) for document in documents]
+            documents = list(map(data.without_singletons, documents))
         if not training:
             return documents
-        kept = data.has_singletons(documents)
-        return [
-            part
-            for document in documents
-            for part in data.windows(document, self.sentences, singletons=kept)
-        ]
+        kept, n = data.has_singletons(documents), self.sentences
+        return [part for d in documents for part in data.windows(d, n, singletons=kept)]
 
     def texts(self, examples):
         return [sentence for e in examples for sentence in e["sentences"]]
@@ -632,18 +597,18 @@ class Coreference(Task):
 
     def targets(self, examples, model):
         """The mentions of each document: first token, last token, index of the cluster."""
-        rows = [
+        rows = (
             [(*mention, i) for i, c in enumerate(e["clusters"]) for mention in c]
             for e in examples
-        ]
+        )
         return [np.array(mentions, "int32").reshape(-1, 3) for mentions in rows]
 
     def statistics(self, model, examples, results):
         """Entities mentioned once count if the model learned such."""
         if not model.singletons:
-            examples = [data.without_singletons(example) for example in examples]
+            examples = list(map(data.without_singletons, examples))
         clusters = [example["clusters"] for example in examples]
-        return coreference_statistics(clusters, results)
+        return scores.coreference_statistics(clusters, results)
 
     def scores(self, statistics):
-        return coreference_scores(statistics)
+        return scores.coreference_scores(statistics)

@@ -114,18 +114,15 @@ class TaskModel(keras.Model):
         if not all(isinstance(column, list | tuple) for column in columns.values()):
             return super().predict(x, *args, **kwargs)
         fields = {*self.text_fields, *self.other_fields}
-        if (
-            not {*self.text_fields} <= {*columns} <= fields
-            or len({len(column) for column in columns.values()}) > 1
-        ):
-            lengths = ", ".join(f"{name} ({len(c)})" for name, c in columns.items())
+        lengths = {name: len(column) for name, column in columns.items()}
+        is_whole = {*self.text_fields} <= {*columns} <= fields
+        if not is_whole or len({*lengths.values()}) > 1:
             raise ValueError(
                 f"`x` should hold lists of the same length for {', '.join(sorted(fields))}. "
-                f"Received: {lengths}"
+                f"Received the lengths {lengths}"
             )
-        examples = [
-            self.read_example(dict(zip(columns, row))) for row in zip(*columns.values())
-        ]
+        rows = zip(*columns.values())
+        examples = [self.read_example(dict(zip(columns, row))) for row in rows]
         return self.results(examples, self.batches(examples))
 
     def results(self, examples: Sequence[Mapping], batches: Batches) -> list:
@@ -167,6 +164,20 @@ class TaskModel(keras.Model):
         """What Keras' `predict` gives, from the model's outputs."""
         return outputs
 
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        if sample_weight is not None:
+            raise ValueError(
+                f"The loss of {type(self).__name__} has no weights of examples: "
+                "`sample_weight` should be None. Repeat what should count more."
+            )
+        return self.data_loss(x, y, y_pred) + sum(self.losses)
+
+    def data_loss(self, x, y, y_pred) -> tf.Tensor:
+        """The loss without penalties on weights."""
+        raise NotImplementedError
+
     def answers(self, inputs) -> dict[str, tf.Tensor]:
         """What a served model returns: name → tensor `(batch, …)`, computed by a graph alone.
 
@@ -177,18 +188,19 @@ class TaskModel(keras.Model):
         raise NotImplementedError
 
 
+def mean_cross_entropy(labels: tf.Tensor, scores: tf.Tensor) -> tf.Tensor:
+    """The mean of −log p over the labels that are not −1."""
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.maximum(labels, 0), tf.cast(scores, tf.float32)
+    )
+    known = tf.cast(labels >= 0, losses.dtype)
+    return tf.reduce_sum(losses * known) / tf.maximum(tf.reduce_sum(known), 1)
+
+
 class LabelModel(TaskModel):
     """A model whose output `(batch, labels)` is a probability for each label.
 
-    Args:
-        token_vectors: a `TokenVectors` layer.
-        labels: the names of the labels.
-        units, dropout: see `TaskModel`.
-        multi_label: whether an example may have any number of labels.
-        threshold: lowest probability of a predicted label of multi-label examples; 0.3 is
-            GoEmotions'.
-
-    `predict` gives the label of each example, or, if `multi_label`, a list of labels.
+    For arguments and `predict` see `TextClassifier`.
     """
 
     compares_tokens = True
@@ -247,7 +259,9 @@ class LabelModel(TaskModel):
         names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
         return {"predicted_labels": names} | answers
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
         loss = keras.losses.BinaryCrossentropy()
         if not self.multi_label:
             loss = keras.losses.SparseCategoricalCrossentropy()

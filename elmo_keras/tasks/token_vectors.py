@@ -2,6 +2,7 @@
 
 import collections
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -29,18 +30,17 @@ def named_weights(layer: keras.Layer, *parts: str) -> dict[str, keras.Variable]:
     """
     weights = {}
     for name in parts:
-        part = getattr(layer, name, None)
-        if part is None:
-            continue
+        part: Any = getattr(layer, name, None)
         if isinstance(part, keras.Variable):
-            inner = {"": part}
-        elif hasattr(part, "named_weights"):
+            weights[name] = part
+            continue
+        if hasattr(part, "named_weights"):
             inner = part.named_weights()
         elif hasattr(part, "parts"):
             inner = named_weights(part, *part.parts)
         else:
-            inner = {weight.name: weight for weight in part.weights}
-        weights |= {f"{name}/{key}".strip("/"): weight for key, weight in inner.items()}
+            inner = {weight.name: weight for weight in getattr(part, "weights", ())}
+        weights |= {f"{name}/{key}": weight for key, weight in inner.items()}
     return weights
 
 
@@ -105,10 +105,8 @@ class TokenVectors(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_jit = False  # XLA has no strings
         self.words = tuple(str_tokens(words))
-        self.word_dim = word_dim
-        self.character_dim = character_dim
-        self.elmo = elmo
-        self.elmo_at = elmo_at
+        self.word_dim, self.character_dim = word_dim, character_dim
+        self.elmo, self.elmo_at = elmo, elmo_at
         self.trainable_words = trainable_words
         self.endings = tuple(str_tokens(endings))
         self._check()
@@ -203,10 +201,10 @@ class TokenVectors(keras.layers.Layer):
                 "`words` should be among the words of the layer, which are in lower "
                 f"case. Received: {unknown[0]!r}"
             )
-        if np.shape(vectors) != (len(words), self.word_dim):
+        if np.shape(vectors) != (shape := (len(words), self.word_dim)):
             raise ValueError(
-                f"`vectors` should have the shape {(len(words), self.word_dim)}, for "
-                f"{len(words)} words. Received: {np.shape(vectors)}"
+                f"`vectors` should have the shape {shape}, for {len(words)} words. "
+                f"Received: {np.shape(vectors)}"
             )
         if not len(words):
             return
@@ -219,21 +217,25 @@ class TokenVectors(keras.layers.Layer):
         self.word_vectors.set_weights([start])
 
     def call(self, tokens, layers=None, training=False):
-        trained = []
+        parts = []
         lower = tf.strings.lower(tokens, encoding="utf-8")
         if self.words:
-            trained.append(self.word_vectors(self.word_ids(lower)))
+            parts.append(self.word_vectors(self.word_ids(lower)))
         if self.endings:
-            trained.append(self._encode_endings(lower))
+            parts.append(self._encode_endings(lower))
         if self.character_dim:
-            trained.append(self._encode_characters(tokens, training))
-        at_input, at_output = self._elmo_vectors(tokens, layers, training)
-        if trained:
-            trained = tf.concat(trained, axis=-1)
-            trained = [self.drop(trained, training=training)]
-        if at_input is not None:
-            trained.append(at_input)
-        return tf.concat(trained, axis=-1), at_output, token_mask(tokens)
+            parts.append(self._encode_characters(tokens, training))
+        if parts:
+            parts = [self.drop(tf.concat(parts, axis=-1), training=training)]
+        at_output = None
+        if self.elmo is not None:
+            text = tokens if layers is None else layers
+            vectors = self.elmo(text, training=training)
+            vectors = vectors if self.elmo_at == "both" else [vectors]
+            at = dict(zip(self.mixes, vectors))
+            at_output = at.get("output")
+            parts += [at["input"]] if "input" in at else []
+        return tf.concat(parts, axis=-1), at_output, token_mask(tokens)
 
     def _encode_endings(self, tokens):
         """The sum of the vectors of each word's last 1, 2, … characters."""
@@ -255,15 +257,6 @@ class TokenVectors(keras.layers.Layer):
         shape = tf.concat([tf.shape(tokens), [self.character_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, (*tokens.shape, self.character_dim))
-
-    def _elmo_vectors(self, tokens, layers, training):
-        """ELMo at the input and at the output; each may be None."""
-        if self.elmo is None:
-            return None, None
-        vectors = self.elmo(tokens if layers is None else layers, training=training)
-        if self.elmo_at == "both":
-            return vectors
-        return (vectors, None) if self.elmo_at == "input" else (None, vectors)
 
     def named_weights(self) -> dict[str, keras.Variable]:
         """All weights but the biLM's: of `words`, `characters`, `input_mix`, `output_mix`."""
@@ -299,8 +292,8 @@ class TokenVectors(keras.layers.Layer):
 def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> list[str]:
     """The words, in lower case, that occur `min_count` times or more, in order of frequency."""
     counts = collections.Counter(token.lower() for s in sentences for token in s)
-    frequent = [word for word, count in counts.items() if count >= min_count]
-    return sorted(frequent, key=lambda word: (-counts[word], word))
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [word for word, count in ordered if count >= min_count]
 
 
 def frequent_endings(

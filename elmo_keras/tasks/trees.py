@@ -7,12 +7,11 @@ before it, as the second of a multiword token.
 """
 
 import collections
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
-from elmo_keras.tasks.lemma_rules import apply_rule, lemma_rule
 
 ROOT = "root"  # the relation of the word whose head is 0, and of no other
 LABELS = "upos", "xpos", "feats", "lemma", "joined"
@@ -20,6 +19,9 @@ TREE_COLUMNS = "tokens", "lemma", "upos", "xpos", "feats", "head", "deprel", "jo
 JOINED = "no", "yes"
 LONGEST = 500  # words that are linked to each other; a longer sentence is cut
 SLOPE = 0.1  # of a parser's leaky ReLU below 0
+_CASES = {"same": str, "lower": str.lower, "title": str.capitalize}
+WHOLE = "="  # before a lemma that has nothing of its form
+SEPARATOR = "\t"
 
 
 def spanning_tree(scores: np.ndarray) -> np.ndarray:
@@ -98,9 +100,12 @@ def encode_tree(
     The columns are the head, the index of the relation, and that of each of `labels`; −1
     for a label that the parser does not know, and for the relation of the root.
     """
-    columns = [sentence["head"], _indices(sentence["deprel"], relations)]
-    for name, names in labels.items():
-        columns.append(_indices(label_values(sentence, name), names))
+    pairs = [(sentence["deprel"], relations)]
+    pairs += [(label_values(sentence, name), names) for name, names in labels.items()]
+    columns = [sentence["head"]]
+    for values, names in pairs:
+        index = {name: i for i, name in enumerate(names)}
+        columns.append([index.get(value, -1) for value in values])
     return np.array(columns, np.int32).T
 
 
@@ -127,11 +132,6 @@ def known_lemmas(sentences: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return lemmas
 
 
-def _indices(values, names):
-    index = {name: i for i, name in enumerate(names)}
-    return [index.get(value, -1) for value in values]
-
-
 def decode_tree(
     tokens: Sequence[str],
     rows: np.ndarray,
@@ -144,11 +144,8 @@ def decode_tree(
     A form of `lemmas` has its lemma there; others have that of their rule.
     """
     heads, indices, *others = np.asarray(rows).T.tolist()
-    sentence = {
-        "tokens": list(tokens),
-        "head": heads,
-        "deprel": [relations[i] if h else ROOT for h, i in zip(heads, indices)],
-    }
+    names = [relations[i] if head else ROOT for head, i in zip(heads, indices)]
+    sentence = {"tokens": list(tokens), "head": heads, "deprel": names}
     for (name, names), column in zip(labels.items(), others, strict=True):
         sentence[name] = [names[i] for i in column]
     if "lemma" in sentence:
@@ -157,3 +154,47 @@ def decode_tree(
             lemmas.get(form) or apply_rule(rule, form) for rule, form in pairs
         ]
     return sentence
+
+
+def lemma_rule(form: str, lemma: str) -> str:
+    """The rule that makes a lemma of a form, a label that a network can choose for a word.
+
+    It is the letter case, the number of letters to take off at the front and what comes in
+    their place, and the same at the end; separated by tabs.
+
+    >>> lemma_rule("Cities", "city").split(SEPARATOR)
+    ['lower', '0', '', '3', 'y']
+    >>> apply_rule(lemma_rule("Cities", "city"), "berries")
+    'berry'
+
+    Reference: Chrupała 2006; Straka 2018, section 3.2.
+    """
+    case = "lower" if lemma == lemma.lower() else "same"
+    if case == "same" and form.isupper() and not lemma.isupper():
+        case = "title"
+    cased = _CASES[case](form)
+    begin, at, size = difflib.SequenceMatcher(
+        None, cased, lemma, autojunk=False
+    ).find_longest_match()
+    if not size:
+        return f"{WHOLE}{lemma}"
+    front, end = str(begin), str(len(cased) - begin - size)
+    return SEPARATOR.join([case, front, lemma[:at], end, lemma[at + size :]])
+
+
+def apply_rule(rule: str, form: str) -> str:
+    """The lemma of a form; the form itself where the rule does not fit."""
+    case, front, before, end, after = read_rule(rule)
+    if case == WHOLE:
+        return before
+    cased = _CASES[case](form)
+    first, last = front, len(cased) - end
+    return before + cased[first:last] + after if first < last else form
+
+
+def read_rule(rule: str) -> tuple[str, int, str, int, str]:
+    """Case, letters off at the front and what is put there, and the same at the end."""
+    if rule.startswith(WHOLE):
+        return WHOLE, 0, rule[1:], 0, ""
+    case, front, before, end, after = rule.split(SEPARATOR)
+    return case, int(front), before, int(end), after

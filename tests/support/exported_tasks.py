@@ -13,8 +13,8 @@ from elmo_keras.tasks import (
     Tagger,
     TextClassifier,
 )
-from elmo_keras.tasks.lemma_rules import lemma_rule
 from elmo_keras.tasks.task_model import TaskModel
+from elmo_keras.tasks.trees import lemma_rule
 from tests.support.models import randomize
 from tests.support.task_models import built, token_vectors
 

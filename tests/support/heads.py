@@ -7,10 +7,10 @@ from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.classifier import TextClassifier
 from elmo_keras.tasks.coreference import CoreferenceModel
 from elmo_keras.tasks.head_files import save_head
-from elmo_keras.tasks.lemma_rules import lemma_rule
 from elmo_keras.tasks.parser import DependencyParser
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.tasks.trees import lemma_rule
 from tests.support.task_models import built
 
 WORDS = ["the", "bank", "of"]

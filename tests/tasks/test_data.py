@@ -24,6 +24,7 @@ from elmo_keras.tasks.data import (
     windows,
 )
 from elmo_keras.text.tokenizers import split_spaces
+from tests.support.task_models import questions
 
 CONLLU = """# text = vámonos al mar
 1-2|vámonos|_|_|_|_|_|_|_|_
@@ -379,12 +380,7 @@ def question(answers=(), text="Who won?", **more):
 
 def squad(*questions, context=CONTEXT):
     paragraph = {"context": context, "qas": list(questions)}
-    return {"data": [{"paragraphs": [paragraph]}]}
-
-
-def write(path, *questions, context=CONTEXT):
-    path.write_text(json.dumps(squad(*questions, context=context)))
-    return path
+    return json.dumps({"data": [{"paragraphs": [paragraph]}]})
 
 
 @pytest.mark.parametrize(
@@ -400,11 +396,8 @@ def write(path, *questions, context=CONTEXT):
         ("won. ", (6, 7), "", "won."),
     ],
 )
-def test_an_answer_becomes_the_tokens_at_its_offset(
-    answer, span, ending, text, tmp_path
-):
-    path = write(tmp_path / "a.json", question([answer]), question([]))
-    example, other = read_squad(path)
+def test_an_answer_becomes_the_tokens_at_its_offset(answer, span, ending, text, file):
+    example, other = read_squad(file(squad(question([answer]), question([]))))
     assert example["question"] == ["Who", "won", "?"]
     assert example["span"] == span and example["answers"] == [text]
     assert example["ending"] == ending
@@ -413,28 +406,21 @@ def test_an_answer_becomes_the_tokens_at_its_offset(
     assert other["offsets"] is example["offsets"] and other["span"] is None
 
 
-def test_answers_that_are_not_at_their_offset_are_counted(tmp_path):
+def test_answers_that_are_not_at_their_offset_are_counted_and_plausible_ones_are_none(
+    file,
+):
     moved, second = question(["Ann's"]), question(["team", "1990"])
     moved["answers"][0]["answer_start"] += 1
     second["answers"][0]["answer_start"] = -3
-    path = write(tmp_path / "a.json", moved, second, question())
-    examples = read_squad(path)
+    impossible = question(is_impossible=True, plausible_answers=[{"text": "Ann"}])
+    examples = read_squad(file(squad(moved, second, impossible)))
     assert [e["span"] for e in examples] == [None, (1, 1), None]
-    assert examples[0]["answers"] == ["Ann's"]
+    assert examples[0]["answers"] == ["Ann's"] and examples[2]["answers"] == []
     assert [e["n_misplaced"] for e in examples] == [1, 1, 0]
 
 
-def test_an_impossible_question_has_no_answer_even_if_plausible_ones_are_given(
-    tmp_path,
-):
-    impossible = question(is_impossible=True, plausible_answers=[{"text": "Ann"}])
-    (example,) = read_squad(write(tmp_path / "a.json", impossible))
-    assert example["answers"] == [] and example["span"] is None
-
-
-def test_a_file_may_be_one_line_of_megabytes_after_a_byte_order_mark(tmp_path):
-    path = write(tmp_path / "a.json", question(), context="w" + " " * 2**20)
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+def test_a_file_may_be_one_line_of_megabytes_after_a_byte_order_mark(file):
+    path = file("\ufeff" + squad(question(), context="w" + " " * 2**20))
     assert read_squad(path)[0]["context"] == ["w"]
     path.write_bytes(gzip.compress(path.read_bytes()))
     assert read_squad(path)[0]["context"] == ["w"]
@@ -469,24 +455,13 @@ def test_questions_of_other_layouts_are_read(text, file):
     assert who["answers"] == ["Ann"] and why["answers"] == [] and why["span"] is None
 
 
-def test_endings_that_answers_mostly_leave_out_are_learned(tmp_path):
+def test_endings_that_answers_mostly_leave_out_are_learned(file):
     words = ["서울에서", "부산에서", "여수는", "대구는", "나는", "1990년", "x"]
     answers = ["서울", "부산", "여수", "대구", "나는", "1990", "x"]
-    questions = [
-        {"id": a, "question": "?", "answers": [{"text": a, "answer_start": 0}]}
-        for a in answers
-    ]
-    paragraphs = [{"context": w, "qas": [q]} for w, q in zip(words, questions)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
-    examples = read_squad(path)
+    examples = read_squad(file(questions(*zip(words, "?" * 7, answers))))
     assert answer_endings(examples) == ["는", "에서"]  # "년" once
     often = examples + 2 * [examples[4]]
     assert answer_endings(often) == ["에서"]
-
-
-def with_question(broken):
-    return json.dumps(squad(question(["Ann"]), broken))
 
 
 BROKEN = [
@@ -499,7 +474,7 @@ BROKEN = [
     ('{"data": [{"paragraphs": [7]}]}', r"data\[0\].paragraphs\[0\] is not as in SQ"),
 ]
 BROKEN += [
-    (with_question(broken), rf"qas\[1\] is not as in SQuAD: {reason}")
+    (squad(question(["Ann"]), broken), rf"qas\[1\] is not as in SQuAD: {reason}")
     for broken, reason in (
         ({"question": "Who?"}, "'answers' is missing"),
         (question(text=" "), ".*text is expected. Received: ' '"),
@@ -512,9 +487,8 @@ BROKEN += [
 
 
 @pytest.mark.parametrize("content, reason", BROKEN)
-def test_a_malformed_file_is_refused_with_its_place(content, reason, tmp_path):
-    path = tmp_path / "bad.json"
-    path.write_text(content)
+def test_a_malformed_file_is_refused_with_its_place(content, reason, file):
+    path = file(content)
     with pytest.raises(ValueError, match=reason) as error:
         read_squad(path)
     assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
@@ -566,14 +540,9 @@ def test_only_wanted_words_are_kept_and_the_first_of_repeated_ones(tmp_path):
     words, vectors = read_word_vectors(path, {"of", "the", "absent"})
     assert words == ("of", "the")
     np.testing.assert_array_equal(vectors, VECTORS[[0, 3]])
-
-
-def test_without_a_wanted_word_the_size_is_still_known(tmp_path):
-    path = tmp_path / "vectors.txt"
-    for content in (vector_text(), binary()):
-        path.write_bytes(content)
-        words, vectors = read_word_vectors(path, {"absent"})
-        assert words == () and vectors.shape == (0, 3)
+    path.write_bytes(binary())
+    words, vectors = read_word_vectors(path, {"absent"})
+    assert words == () and vectors.shape == (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -614,28 +583,18 @@ def test_damaged_files_are_refused(content, message, tmp_path):
 FORMS = [["US", "us", "US", "Us"], ["Bonn", "BONN", "BONN"], ["Él", "x"]]
 
 
-def lower_case(tmp_path, *words):
-    """Vectors of words in lower case, from a file in which the vector of line i is [i, -i]."""
-    path = tmp_path / "vectors.txt"
-    lines = (f"{word} {i} {-i}\n" for i, word in enumerate(words))
-    path.write_text("".join(lines), encoding="utf-8")
-    found = read_lower_case_vectors(path, FORMS)
+@pytest.mark.parametrize(
+    "words, lines",
+    [
+        # The form in lower case, whether the text has it or not.
+        ("US us BONN bonn él", {"us": 1, "bonn": 3, "él": 4}),
+        # Otherwise the form that is most frequent in the text.
+        ("Us Bonn US BONN x", {"us": 2, "bonn": 3, "x": 4}),
+        ("Bonn Us uS", {"us": 1, "bonn": 0}),
+    ],
+)
+def test_a_word_has_the_vector_of_one_of_its_forms(file, words, lines):
+    text = "".join(f"{word} {i} {-i}\n" for i, word in enumerate(words.split()))
+    found = read_lower_case_vectors(file(text), FORMS)
     np.testing.assert_array_equal(found.vectors[:, 1], -found.vectors[:, 0])
-    return dict(zip(found.words, found.vectors[:, 0].tolist(), strict=True))
-
-
-def test_the_lower_case_form_is_preferred_whether_the_text_has_it_or_not(tmp_path):
-    assert lower_case(tmp_path, "US", "us", "BONN", "bonn", "él") == {
-        "us": 1,
-        "bonn": 3,
-        "él": 4,
-    }
-
-
-def test_otherwise_the_form_that_is_most_frequent_in_the_text_counts(tmp_path):
-    assert lower_case(tmp_path, "Us", "Bonn", "US", "BONN", "x") == {
-        "us": 2,
-        "bonn": 3,
-        "x": 4,
-    }
-    assert lower_case(tmp_path, "Bonn", "Us", "uS") == {"us": 1, "bonn": 0}
+    assert dict(zip(found.words, found.vectors[:, 0], strict=True)) == lines

@@ -68,14 +68,14 @@ def test_a_model_learns_the_mix_from_layers_and_reads_texts(elmo):
     data = precompute_layers(elmo, TEXTS, labels, shuffle=True, seed=0)
     (x, y), *_ = data
     assert y.shape == x.shape[:1] + x.shape[2:3] and -1 in y.numpy()
-    data = precompute_layers(elmo, TEXTS, [0, 1, 0, 1, 0, 1], batch_size=2)
+    data = precompute_layers(elmo, TEXTS, [0, 1, 0, 1, 0, 1])
     mix = Elmo(ElmoConfig.preset("test"))
     model = keras.Sequential([mix, layers.MeanPooling(), keras.layers.Dense(2)])
     model.compile(
         "adam",
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         jit_compile=False,
-        run_eagerly=True,  # an epoch of three steps needs no graph
+        run_eagerly=True,  # one step needs no graph
     )
     model.fit(data, shuffle=False, verbose=0)
     assert np.abs(mix.mixes[0].scalars.numpy()).max() > 0

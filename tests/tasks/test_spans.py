@@ -125,11 +125,8 @@ def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
         ({"text": "Ann", "label": [[2, 2, "X"]]}, "X from 2 to 2 is ''"),
         ({"text": "A b", "label": [[1, 2, "X"]]}, "X from 1 to 2 is ' '"),
         (
-            {
-                "text": "Ann",
-                "label": [{"start": 0, "end": 2, "text": "Al", "label": "X"}],
-            },
-            "X from 0 to 2 is 'An', not 'Al'",
+            {"text": "Ann", "spans": [STUDIO[0] | {"end": 2, "text": "Al"}]},
+            "PER from 0 to 2 is 'An', not 'Al'",
         ),
         ({"text": "Ann", "label": ["good"]}, "begin, end and label of a span are exp"),
         ({"text": "Ann", "label": [[0, 3, ""]]}, "begin, end and label of a span"),

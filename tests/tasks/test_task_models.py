@@ -75,9 +75,17 @@ CONLL = 8 * document(
 )
 
 
-def named(labels):
+def named(model, outputs):
     """The labels of highest probability."""
-    return lambda model, outputs: [labels[i] for i in np.argmax(outputs, axis=1)]
+    return [model.labels[i] for i in np.argmax(outputs, axis=1)]
+
+
+def best_tags(inputs):
+    """The best tags of a model with a CRF."""
+    return lambda model, outputs: [
+        [BIO[number] for number in row if number >= 0]
+        for row in model.crf(outputs, padded_tokens(inputs) != "").numpy()
+    ]
 
 
 CASES = {
@@ -87,10 +95,7 @@ CASES = {
         text_inputs(tokens=TEXTS),
         [[0, 1, 2, -1], [2, -1, -1, -1], [-1] * 4, [0, 1, 1, 2]],
         lambda model: model.predict(TEXTS),
-        lambda model, outputs: [
-            [BIO[number] for number in row if number >= 0]
-            for row in model.crf(outputs, padded_tokens(TEXTS) != "").numpy()
-        ],
+        best_tags(TEXTS),
         4 * "the O\ncat B-X\n\na O\n\n",
         {"F1", "precision", "recall", "accuracy"},
         by_token=True,
@@ -101,7 +106,7 @@ CASES = {
         text_inputs(tokens=TEXTS),
         [0, 1, 2, 1],
         lambda model: model.predict(TEXTS),
-        named(LABELS),
+        named,
         "text\tlabel\n" + 4 * "gut so\t+\nnicht so gut\t-\n",
         {"accuracy"},
     ),
@@ -111,7 +116,7 @@ CASES = {
         text_inputs(premise=TEXTS, hypothesis=OTHERS),
         [0, 1, 2, 1],
         lambda model: model.predict({"premise": TEXTS, "hypothesis": OTHERS}),
-        named(LABELS),
+        named,
         "premise\thypothesis\tlabel\n" + 4 * "a b\tb\t0\na b c\tnot c\t1\n",
         {"accuracy"},
     ),
@@ -189,10 +194,7 @@ CASES |= {
         inputs=text_inputs(tokens=ROLES) | {"predicate": tf.one_hot([1, 0], 3, 1, 0)},
         labels=[[0, 2, -1], [2, 0, 1]],
         answers=lambda model: model.predict({"tokens": ROLES, "predicate": [1, 0]}),
-        expected=lambda model, outputs: [
-            [BIO[number] for number in row if number >= 0]
-            for row in model.crf(outputs, padded_tokens(ROLES) != "").numpy()
-        ],
+        expected=best_tags(ROLES),
         text="",
     ),
     "tag, each token alone": CASES["tag"]._replace(
@@ -227,7 +229,6 @@ VARIANTS = [
     pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
     for name in CASES
 ]
-TASKS = {case.task.name: case.task for case in CASES.values()}
 
 
 def test_tasks_read_the_fields_of_their_models(plain):
@@ -239,52 +240,6 @@ def test_tasks_read_the_fields_of_their_models(plain):
 def random_texts(n, rng, longest=5):
     lengths = rng.integers(1, longest + 1, n)
     return [rng.choice(WORDS, length).tolist() for length in lengths]
-
-
-def check_given_layers(model, inputs, *, expected):
-    """The layers of the biLM, given as inputs, replace the biLM; each field's count."""
-    elmo = model.token_vectors.elmo
-    texts = {name: x for name, x in inputs.items() if x.dtype == tf.string}
-    texts.pop("speakers", None)
-    layers = {f"{name}_layers": elmo.all_layers(x) for name, x in texts.items()}
-    assert_same(model(inputs | layers), expected, atol=1e-5)
-    for name, x in layers.items():
-        negated = model(inputs | layers | {name: -x})
-        differences = keras.tree.map_structure(
-            lambda x, y: float(tf.reduce_max(tf.abs(tf.cast(x - y, tf.float32)))),
-            negated,
-            expected,
-        )
-        assert max(keras.tree.flatten(differences)) > 1e-4, name
-
-
-def check_padding(model, inputs, *, expected, by_token=False):
-    """Neither padding nor the other examples change the output of an example.
-
-    Where outputs have an axis of tokens, it is that of the first input.
-    """
-    if not by_token:
-        assert np.ptp(np.array(expected), axis=0).min() > 1e-4
-    lengths = np.count_nonzero(next(iter(inputs.values())).numpy(), axis=1)
-    for part in (slice(1), slice(1, None)):  # the first example alone, and the others
-        padded = {  # other texts by more than the first
-            name: tf.pad(x[part], [[0, 0], [0, 1]], constant_values=0)
-            if x.dtype == tf.int32
-            else tf.pad(x[part], [[0, 0], [0, extra]], constant_values="")
-            for extra, (name, x) in enumerate(inputs.items(), 1)
-        }
-        outputs = model(padded)
-        for row, i in enumerate(range(len(lengths))[part]):
-            together, apart = (
-                keras.tree.map_structure(lambda x, i=i: x[i].numpy(), found)
-                for found, i in ((expected, i), (outputs, row))
-            )
-            if by_token:
-                together, apart = keras.tree.map_structure(
-                    lambda x, n=lengths[i]: x[:n] if x.ndim else x, (together, apart)
-                )
-            assert all(np.all(np.isfinite(x)) for x in keras.tree.flatten(together))
-            assert_same(apart, together, 1e-5)
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
@@ -322,18 +277,43 @@ def test_each_weight_but_those_of_the_language_model_has_a_name(made):
     assert {"encoder/forward/kernel", "encoder/output_mix/scalars"} <= {*names}
 
 
-def test_given_layers_replace_the_language_model(made):
+def test_given_layers_of_each_field_replace_the_language_model(made):
     case, model, outputs = made
-    check_given_layers(model, case.inputs, expected=outputs)
+    elmo = model.token_vectors.elmo
+    texts = {name: x for name, x in case.inputs.items() if x.dtype == tf.string}
+    texts.pop("speakers", None)
+    layers = {f"{name}_layers": elmo.all_layers(x) for name, x in texts.items()}
+    assert_same(model(case.inputs | layers), outputs, atol=1e-5)
+    expected = keras.tree.flatten(outputs)
+    for name, x in layers.items():
+        negated = keras.tree.flatten(model(case.inputs | layers | {name: -x}))
+        changes = (np.abs(np.array(x) - y).max() for x, y in zip(negated, expected))
+        assert max(changes) > 1e-4, name
 
 
 def test_padding_and_other_examples_change_nothing(made):
-    case, model, outputs = made
+    """Where outputs have an axis of tokens, it is that of the first input."""
+    case, model, expected = made
     if isinstance(model, CoreferenceModel):  # a batch is a document
         wider = {n: tf.pad(x, [[0, 0], [0, 3]]) for n, x in case.inputs.items()}
-        assert_same(model(wider), outputs, 1e-5)
-    else:
-        check_padding(model, case.inputs, expected=outputs, by_token=case.by_token)
+        assert_same(model(wider), expected, 1e-5)
+        return
+    if not case.by_token:
+        assert np.ptp(np.array(expected), axis=0).min() > 1e-4
+    lengths = np.count_nonzero(next(iter(case.inputs.values())).numpy(), axis=1)
+    for part in (slice(1), slice(1, None)):  # the first example alone, and the others
+        padded = {  # other texts by more than the first
+            name: tf.pad(x[part], [[0, 0], [0, 1 if x.dtype == tf.int32 else extra]])
+            for extra, (name, x) in enumerate(case.inputs.items(), 1)
+        }
+        outputs = keras.tree.flatten(model(padded))
+        for row, i in enumerate(range(len(lengths))[part]):
+            for x, y in zip(outputs, keras.tree.flatten(expected), strict=True):
+                apart, together = x[row].numpy(), y[i].numpy()
+                if case.by_token and apart.ndim:
+                    apart, together = apart[: lengths[i]], together[: lengths[i]]
+                assert np.all(np.isfinite(together))
+                np.testing.assert_allclose(apart, together, rtol=0, atol=1e-5)
 
 
 def test_the_penalty_of_the_mixes_is_in_the_loss(made):
@@ -350,6 +330,17 @@ def test_the_penalty_of_the_mixes_is_in_the_loss(made):
     for mix, values in zip(mixes, scalars):
         mix.scalars.assign(values)
     assert loss - rest == pytest.approx(penalty, rel=1e-4) and penalty > 0.1
+
+
+def test_weights_of_examples_count_or_are_refused(plain):
+    name, model = plain
+    inputs, labels = CASES[name].inputs, tf.constant(CASES[name].labels)
+    outputs, weights = model(inputs), tf.zeros(len(labels))
+    if isinstance(model, TextClassifier | ESIM):
+        assert not float(model.compute_loss(inputs, labels, outputs, weights))
+    else:
+        with pytest.raises(ValueError, match="`sample_weight` should be None"):
+            model.compute_loss(inputs, labels, outputs, weights)
 
 
 def test_a_graph_predicts_the_same(plain, unoptimized_graphs):
@@ -430,10 +421,8 @@ def with_one_label(n, rng):
 
 def with_several_labels(n, rng):
     """Which of two words a text has."""
-    return [
-        {"tokens": t, "labels": [word for word in WORDS[:2] if word in t]}
-        for t in random_texts(n, rng)
-    ]
+    texts = random_texts(n, rng)
+    return [{"tokens": t, "labels": [w for w in WORDS[:2] if w in t]} for t in texts]
 
 
 def entailments(n, rng):
@@ -457,48 +446,20 @@ def roles(n, rng):
     return made
 
 
-TRUTH = ["False", "True"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name, make, examples, options, lowest",
+    "name, task, examples, options, lowest",
     [
-        (
-            "classify",
-            TextClassifier,
-            with_one_label,
-            {"labels": TRUTH, "units": 7},
-            0.95,
-        ),
-        (
-            "classify",
-            TextClassifier,
-            with_several_labels,
-            {"labels": WORDS[:2], "multi_label": True, "units": 7},
-            0.95,
-        ),
-        (
-            "tag",
-            Tagger,
-            roles,
-            {"tags": ["B-A0", "B-V", "O"], "units": 11, "predicate_dim": 5},
-            0.95,
-        ),
-        (
-            "entail",
-            ESIM,
-            entailments,
-            {"labels": TRUTH, "units": 11, "dropout": 0.0},
-            0.85,
-        ),
+        ("classify", Classification(), with_one_label, {"units": 7}, 0.95),
+        ("classify", Classification(), with_several_labels, {"units": 7}, 0.95),
+        ("tag", Tagging(kind="srl"), roles, {"units": 11}, 0.95),
+        ("entail", Entailment(), entailments, {"units": 11, "dropout": 0.0}, 0.85),
     ],
 )
-def test_a_model_learns_made_up_examples(name, make, examples, options, lowest):
+def test_a_model_learns_made_up_examples(name, task, examples, options, lowest):
     rng = np.random.default_rng(0)
     train, held_out = examples(300, rng), examples(80, rng)
-    model = make(token_vectors(), **options)
-    task = TASKS[name]()
+    model = task.make_model(token_vectors(), train, **options)
     losses, score = learned(task, model, train, held_out)
     assert min(losses) < losses[0] / 2 and score > lowest
     if name == "classify":

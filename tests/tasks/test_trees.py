@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.lemma_rules import apply_rule, lemma_rule
 from elmo_keras.tasks.parser import best_trees, graph_lemmas
-from elmo_keras.tasks.trees import decode_tree, encode_tree, known_lemmas, spanning_tree
+from elmo_keras.tasks.trees import (
+    apply_rule,
+    decode_tree,
+    encode_tree,
+    known_lemmas,
+    lemma_rule,
+    spanning_tree,
+)
 
 
 def trees(n):
@@ -92,3 +98,30 @@ def test_lemmas_of_forms_are_known_if_nine_of_ten_are_the_same():
     tokens = ["It", *["saw"] * 4, *["bought"] * 10]
     lemmas = [None, *["see"] * 3, "saw", *["buy"] * 9, "bought"]
     assert known_lemmas([{"tokens": tokens, "lemma": lemmas}]) == {"bought": "buy"}
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma", "other", "expected"),
+    [
+        ("Cities", "city", "berries", "berry"),
+        ("was", "be", "WERE", "be"),
+        ("NASA", "NASA", "Bush", "Bush"),
+        ("BUSH", "Bush", "NATO", "Nato"),
+        ("n't", "not", "n't", "not"),
+        ("running", "run", "sitting", "sit"),
+        ("gemacht", "machen", "gedacht", "dachen"),
+        ("책을", "책+을", "물을", "물+을"),
+        ("가까운", "가깝+ㄴ", "가까운", "가깝+ㄴ"),
+        ("ﬁ", "fi", "x", "fi"),
+        ("cities", "city", "is", "is"),  # too short for the rule
+    ],
+)
+def test_a_rule_gives_its_lemma_and_those_of_like_forms(form, lemma, other, expected):
+    rule = lemma_rule(form, lemma)
+    assert apply_rule(rule, form) == lemma
+    assert apply_rule(rule, other) == expected
+
+
+def test_words_of_one_paradigm_have_one_rule():
+    pairs = [("Cats", "cat"), ("dogs", "dog"), ("TREES", "tree")]
+    assert len({lemma_rule(*pair) for pair in pairs}) == 1
