@@ -73,8 +73,6 @@ def train(
         evaluate: only print the perplexity of the model in --output
         neighbors: print similar uses of this word at the end
     """
-    if evaluate and not data.valid:
-        raise ValueError("--evaluate needs the text of --valid.")
     if evaluate:
         return print_perplexity(output, data)
     if bool(data.train) != bool(data.valid):
@@ -110,27 +108,20 @@ def run_training(
         CommandFailed: training failed, or the held-out perplexity did not fall.
     """
     import_tensorflow()
-    from elmo_keras.training import cost, distribution, report
+    from elmo_keras.training import cost, distribution, report, run
     from elmo_keras.training.callbacks import Stopped
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
-    from elmo_keras.training.run import (
-        check_output,
-        make_callbacks,
-        make_model,
-        make_streams,
-        reserve,
-    )
 
     strategy = distribution.make_strategy(settings.replicas)
     worker = distribution.worker(strategy)
     say = functools.partial(print, flush=True) if worker == 0 else lambda text: None
-    check_output(output, data, settings)
-    with reserve(output, lock=worker == 0 and not dry_run):
+    run.check_output(output, data, settings)
+    with run.reserve(output, lock=worker == 0 and not dry_run):
         say("Reading the text")
         inputs = read_inputs(data, settings, cache=output / f"training/corpus-{worker}")
         uses = uses_to_show(inputs, word) if word else []
         check_vocabulary(inputs)
-        streams = make_streams(inputs, settings, strategy)
+        streams = run.make_streams(inputs, settings, strategy)
         n_steps = limits.total_steps(streams.n_steps(0))
         n_replicas = strategy.num_replicas_in_sync
         estimate = cost.estimate(streams, settings, n_replicas=n_replicas)
@@ -140,22 +131,18 @@ def run_training(
         cost.check_fits(estimate, distribution.n_local_replicas(strategy), output)
         if dry_run:
             return 0
-        model = make_model(inputs, settings, strategy=strategy, n_steps=n_steps)
-        finished = True
+        model = run.make_model(inputs, settings, strategy=strategy, n_steps=n_steps)
+        epochs, finished = limits.epochs or sys.maxsize, True
         with failures_of_training(strategy, output), stopping() as stop:
-            callbacks = make_callbacks(
+            checkpoints, validation, *_ = callbacks = run.make_callbacks(
                 inputs, settings, limits, output, n_steps=n_steps, stop=stop.is_set
             )
             try:
                 model.fit(
-                    streams,
-                    epochs=limits.epochs or sys.maxsize,
-                    verbose=worker == 0,
-                    callbacks=callbacks,
+                    streams, epochs=epochs, verbose=worker == 0, callbacks=callbacks
                 )
             except Stopped:
                 finished = False
-            checkpoints, validation, *_ = callbacks
             progress, kept = validation.run.progress, validation.kept
             fell = progress.means()[kept] < progress.means()[0]
             if worker == 0:
@@ -163,8 +150,8 @@ def run_training(
                 report.write_card(validation, inputs, data, metadata, output)
             say(f"The model is in {output}")
             if not finished:
-                step = progress.step
-                say(f"Interrupted at step {step:,}. The same command resumes there.")
+                ended = f"Interrupted at step {progress.step:,}."
+                say(f"{ended} The same command resumes there.")
             elif fell:
                 say(report.describe_result(progress, kept))
                 if worker == 0 and uses:
@@ -191,14 +178,11 @@ def failures_of_training(
     try:
         yield
     except OSError as error:
-        raise CommandFailed(
-            f"{error}. Older checkpoints are kept: the same command resumes from the "
-            "newest."
-        ) from error
+        kept = "Older checkpoints are kept: the same command resumes from the newest."
+        raise CommandFailed(f"{error}. {kept}") from error
     except FloatingPointError as error:
-        raise CommandFailed(
-            f"{error} The model in {output} is the best one before that."
-        ) from error
+        kept = f"The model in {output} is the best one before that."
+        raise CommandFailed(f"{error} {kept}") from error
     except tf.errors.OpError as error:
         if n_workers(strategy) == 1:
             raise
@@ -209,6 +193,8 @@ def failures_of_training(
 
 
 def print_perplexity(output: Path, data: TextData) -> int:
+    if not data.valid:
+        raise ValueError("--evaluate needs the text of --valid.")
     import_tensorflow()
     from elmo_keras.language_model import LanguageModel
     from elmo_keras.training.inputs import validation_text
@@ -216,9 +202,8 @@ def print_perplexity(output: Path, data: TextData) -> int:
     model = LanguageModel.from_pretrained(output)
     config = model.bilm.config
     valid = validation_text(data, config)
-    print(
-        f"Held-out text: {TextStatistics.from_corpus(valid, model.vocabulary, config)}"
-    )
+    statistics = TextStatistics.from_corpus(valid, model.vocabulary, config)
+    print(f"Held-out text: {statistics}")
     print(f"Held-out perplexity: {model.perplexity(valid, progress=True)}")
     return 0
 
@@ -230,9 +215,8 @@ def uses_to_show(inputs: "Inputs", word: str) -> list[tuple[list[str], int]]:
         word_id = corpus.words.index(word) if word in corpus.words else -1
         for index in np.flatnonzero(corpus.tokens == word_id)[:MAX_USES]:
             i = int(np.searchsorted(corpus.ends, index, side="right"))
-            start = corpus.ends[i - 1] if i else 0
             tokens = [corpus.words[t] for t in corpus.sentence(i)]
-            uses.append((tokens, int(index - start)))
+            uses.append((tokens, int(index - corpus.ends[i]) + len(tokens)))
     if len(uses) <= NEIGHBORS:
         raise ValueError(
             f"--neighbors {word}: the text has {len(uses)} uses of it, and "

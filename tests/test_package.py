@@ -18,7 +18,6 @@ import hatchling.build
 import pytest
 
 from elmo_keras import ElmoConfig, Vocabulary
-from elmo_keras.argument_checks import how_to_install
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.util import console
 from tests.support.models import random_bilm
@@ -257,9 +256,3 @@ def test_a_block_runs_quotes_the_package_is_no_program_or_says_why_not(page):
 def test_pip_installs_the_package_from_where_it_is(page):
     for command in re.findall(r"pip install[^`\n]*", text_of(page)):
         assert "elmo-keras" not in re.sub(GIT, "", command), command
-
-
-def test_the_package_says_in_one_place_how_to_install_an_extra():
-    found = [p for p in MODULES if "pip install 'elmo-keras" in p.read_text("utf-8")]
-    assert [path.name for path in found] == ["argument_checks.py"]
-    assert re.fullmatch(rf"pip install {GIT}", how_to_install("hub"))

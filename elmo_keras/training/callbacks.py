@@ -14,7 +14,7 @@ from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.checkpoint import Checkpoints
 from elmo_keras.training.distribution import n_workers, sum_over_workers, worker
-from elmo_keras.training.loop import DIVERGED, READ_EVERY, TrainingCallback
+from elmo_keras.training.keras_model import DIVERGED, READ_EVERY, TrainingCallback
 from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import ROW_STEPS
 
@@ -22,8 +22,8 @@ from elmo_keras.training.progress import ROW_STEPS
 class Validation(TrainingCallback):
     """Evaluates a held-out text with the full softmax, first and after each epoch.
 
-    The callbacks after it find `val_loss`, the mean loss with each sentence read from the
-    zero state, and `val_perplexity` in the logs of an epoch.
+    The callbacks after it find in the logs `val_loss`, the mean loss with each sentence
+    read from the zero state, and `val_perplexity`.
 
     Args:
         corpus: the held-out text.
@@ -54,8 +54,8 @@ class Validation(TrainingCallback):
         run = self.run
         if not run.progress.held_out:
             run.bar.say("Evaluating before training")
-            run.progress.add_evaluation(self.evaluate())
-            before = run.progress.evaluations()[0]
+            before = self.evaluate()
+            run.progress.add_evaluation(before)
             run.bar.say(f"Held-out perplexity before training: {before}")
 
     def on_train_batch_begin(self, batch, logs=None):
@@ -80,9 +80,9 @@ class Validation(TrainingCallback):
                 return
             result = self.evaluate()
             progress.add_evaluation(result)
+            loss = f"{run.loss_title} {progress.mean_loss():.3f} nats"
             run.bar.say(
-                f"Step {progress.step:,}: {run.loss_name.replace('_', ' ')} "
-                f"{progress.mean_loss():.3f} nats\nHeld-out perplexity: {result}"
+                f"Step {progress.step:,}: {loss}\nHeld-out perplexity: {result}"
             )
             if self.kept == len(progress.held_out) - 1:
                 self._write_model()
@@ -112,12 +112,8 @@ class Validation(TrainingCallback):
 
     def _write_model(self):
         if self.directory is not None and worker(self.run.strategy) == 0:
-            save_model(
-                self.directory,
-                self.run.model.bilm,
-                self.vocabulary,
-                options=self.options,
-            )
+            bilm = self.run.model.bilm
+            save_model(self.directory, bilm, self.vocabulary, options=self.options)
 
 
 class Stopped(Exception):

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -22,7 +21,7 @@ from elmo_keras.training.distribution import (
     sum_over_workers,
     worker,
 )
-from elmo_keras.training.loop import TrainingCallback
+from elmo_keras.training.keras_model import TrainingCallback
 from elmo_keras.training.progress import Progress
 
 KEPT = 2
@@ -137,15 +136,9 @@ class Checkpoints(TrainingCallback):
         run, checkpoint = self.run, newest_checkpoint(self.folder)
         self._saved = None  # the last step that has a checkpoint
         if checkpoint is not None:
-            arrays, metadata, path = checkpoint
-            try:
-                self._restore(arrays, metadata, path)
-            except (KeyError, TypeError) as error:
-                raise ValueError(
-                    f"{path} is of another version: {error!r}. Give another directory."
-                ) from error
+            self._restore(*checkpoint)
             self._saved = run.progress.step
-            run.bar.say(f"Resuming from step {run.progress.step:,}, {path}")
+            run.bar.say(f"Resuming from step {self._saved:,}, {checkpoint[-1]}")
         step = run.progress.step
         total = sum_over_workers(run.strategy, np.array(float(step)))
         if total != step * n_workers(run.strategy):
@@ -171,32 +164,31 @@ class Checkpoints(TrainingCallback):
             self._saved = run.progress.step
             if worker(run.strategy):
                 return
-            arrays = {
-                name: np.asarray(keras.ops.convert_to_numpy(variable))
-                for name, variable in run.variables().items()
-            }
+            arrays = {name: v.numpy() for name, v in run.variables().items()}
             if not all(np.isfinite(array).all() for array in arrays.values()):
                 raise FloatingPointError(
                     "The weights are no longer finite, so they are not saved."
                 )
             arrays |= {f"state/{i}": x for i, x in enumerate(rows)}
-            metadata = {
-                "run": self.all_metadata(),
-                "progress": dataclasses.asdict(run.progress),
-            }
-            save_checkpoint(self.folder, run.progress.step, arrays, metadata=metadata)
+            progress = dataclasses.asdict(run.progress)
+            metadata = {"run": self.all_metadata(), "progress": progress}
+            save_checkpoint(self.folder, self._saved, arrays, metadata=metadata)
 
     def _restore(self, arrays, metadata, path):
-        """Sets the run to a checkpoint, which is refused if it is of a different run."""
-        advice = "Give the same value, or another directory."
-        check_same_run(self.all_metadata(), metadata["run"], path, advice)
-        run = self.run
-        for name, variable in run.variables().items():
-            variable.assign(arrays[name])
-        zeros = run.model.bilm.lstm.zero_state(run.streams.n_rows)
-        rows = [
-            tf.cast(arrays[f"state/{i}"], zero.dtype)
-            for i, zero in enumerate(tf.nest.flatten(zeros))
-        ]
-        run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(zeros, rows))
-        run.progress = Progress(**metadata["progress"])
+        run, advice = self.run, "Give the same value, or another directory."
+        try:
+            check_same_run(self.all_metadata(), metadata["run"], path, advice)
+            for name, variable in run.variables().items():
+                variable.assign(arrays[name])
+            zeros = run.model.bilm.lstm.zero_state(run.streams.n_rows)
+            rows = [
+                tf.cast(arrays[f"state/{i}"], zero.dtype)
+                for i, zero in enumerate(tf.nest.flatten(zeros))
+            ]
+            state = tf.nest.pack_sequence_as(zeros, rows)
+            run.state = scatter_rows(run.strategy, state)
+            run.progress = Progress(**metadata["progress"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"{path} is of another version: {error!r}. Give another directory."
+            ) from error

@@ -38,8 +38,7 @@ def estimate(
     The character CNN's activations, and those of TensorFlow itself, are left out.
     """
     config, dim = streams.config, streams.config.projection_dim
-    n_rows = streams.n_rows // (n_replicas * settings.parts)
-    tokens = n_rows * streams.unroll_steps
+    tokens = streams.n_rows // (n_replicas * settings.parts) * streams.unroll_steps
     # Words that the softmax scores for each token.
     scored = (streams.n_negatives or streams.vocabulary_size - 1) + 1
     softmax = rows = streams.vocabulary_size * (dim + 1)
@@ -68,14 +67,14 @@ def check_fits(estimate: Estimate, n_replicas_here: int, folder: Path) -> None:
     memory = sys.maxsize
     if hasattr(os, "sysconf"):  # not on Windows
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if not tf.config.list_physical_devices("GPU") and needed > memory:
+    if needed > memory and not tf.config.list_physical_devices("GPU"):
         raise ValueError(
             "`vocabulary_size`, `preset` or `batch_size` should be smaller: weights, "
             f"optimizer and scores alone take {_size(needed)}, and this machine has "
             f"{_size(memory)}."
         )
-    folders = folder.absolute(), *folder.absolute().parents
-    existing = next(path for path in folders if path.exists())
+    path = folder.absolute()
+    existing = next(path for path in (path, *path.parents) if path.exists())
     earlier = sum(file.stat().st_size for file in folder.rglob("*.hdf5"))
     free = shutil.disk_usage(existing).free + earlier
     if estimate.disk > free:

@@ -49,28 +49,24 @@ def _n_workers():
 
 
 def n_workers(strategy: tf.distribute.Strategy) -> int:
-    cluster = _cluster(strategy)
-    return sum(map(cluster.num_tasks, cluster.jobs)) if cluster else 1
+    resolver = strategy.cluster_resolver
+    if resolver is None or resolver.task_type is None:
+        return 1
+    cluster = resolver.cluster_spec()
+    return sum(map(cluster.num_tasks, cluster.jobs))
 
 
 def worker(strategy: tf.distribute.Strategy) -> int:
     """The index of this process; process 0 writes the files."""
-    cluster, resolver = _cluster(strategy), strategy.cluster_resolver
-    if cluster is None:
+    if n_workers(strategy) == 1:
         return 0
-    after_chief = "chief" in cluster.jobs and resolver.task_type == "worker"
-    return resolver.task_id + after_chief
+    resolver = strategy.cluster_resolver
+    has_chief = "chief" in resolver.cluster_spec().jobs
+    return resolver.task_id + (has_chief and resolver.task_type == "worker")
 
 
 def n_local_replicas(strategy: tf.distribute.Strategy) -> int:
     return strategy.num_replicas_in_sync // n_workers(strategy)
-
-
-def _cluster(strategy):
-    resolver = strategy.cluster_resolver
-    if resolver is None or resolver.task_type is None:
-        return None
-    return resolver.cluster_spec()
 
 
 def scatter_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:

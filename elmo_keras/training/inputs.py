@@ -128,22 +128,18 @@ def _training_text(data, config, cache):
             f"`train` and `valid` both name {both[0]}, and a perplexity should be of text "
             "that is not trained on. Take it out of one of them."
         )
-    stamps = [file_stamp(path) for path in files]
-    train = Corpus.in_files(
-        _sentences(data, data.train, config),
-        cache,
-        [data.raw_text, config.unicode_normalization, *stamps],
-    )
+    stamps = [data.raw_text, config.unicode_normalization, *map(file_stamp, files)]
+    train = Corpus.in_files(_sentences(data, data.train, config), cache, stamps)
     if not len(train):
         raise ValueError("`train` names files that hold no sentence.")
     return train
 
 
 def python_reference() -> list[list[list[str]]]:
-    """The sentences of the language reference that comes with Python, topic by topic.
+    """The sentences of prose in Python's language reference, topic by topic.
 
-    Only prose, and a sentence of several topics once, so that no held-out sentence is
-    also a training sentence. Tokens are words, and runs of one other character.
+    A sentence of several topics occurs once, so that none is in both texts. Tokens are
+    words, and runs of one other character.
     """
     seen: set[tuple[str, ...]] = set()
     topics = []
@@ -166,10 +162,8 @@ def _sentences_of_topic(text) -> Iterator[tuple[str, ...]]:
 def _check_no_words_are_counted(data):
     for name in ("vocabulary_size", "vocabulary_text", "min_count"):
         if getattr(data, name) is not None:
-            raise ValueError(
-                f"`{name}` is for counting words, and there is a vocabulary already. "
-                "Leave it out."
-            )
+            reason = "is for counting words, and there is a vocabulary already"
+            raise ValueError(f"`{name}` {reason}. Leave it out.")
 
 
 def _count_words(data, config, train):

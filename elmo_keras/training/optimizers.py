@@ -48,10 +48,9 @@ class RowAdagrad(keras.optimizers.Adagrad):
 class Muon(keras.optimizers.Adam):
     """Muon for the kernels of the LSTM and the projection of tokens, Adam for the rest.
 
-    The updates are those of Keras' Muon without weight decay. That one multiplies the
-    whole matrix in every iteration of Newton and Schulz, this one only its Gram matrix.
-    The highway layers, whose matrices are square, would take longer than the rest of a
-    training step.
+    The updates are those of Keras' Muon without weight decay, but each iteration of
+    Newton and Schulz multiplies the Gram matrix, not the whole one. The square matrices
+    of the highway layers would take longer than the rest of a training step.
 
     Reference: Jordan et al. 2024; Liu et al. 2025 for the size of an update.
     """
@@ -112,19 +111,13 @@ def make_optimizer(
     With `cosine` it first rises from 0, in a tenth of the steps, at most 1000. All
     but Adagrad update every row of the softmax at each step.
     """
-    learning_rate = learning_rate or RATES[name][0]
-    warm_up_steps = min(1000, n_steps // 10)
-    rate = {
-        "constant": learning_rate,
+    rate = highest = learning_rate or RATES[name][0]
+    if schedule == "linear":
+        rate = keras.optimizers.schedules.PolynomialDecay(highest, n_steps, 0.0)
+    elif schedule == "cosine":
         # Without a linear start, Adam's first steps make the token vectors too large.
-        "cosine": keras.optimizers.schedules.CosineDecay(
-            0.0,
-            n_steps - warm_up_steps,
-            warmup_target=learning_rate,
-            warmup_steps=warm_up_steps,
-        ),
-        "linear": keras.optimizers.schedules.PolynomialDecay(
-            learning_rate, n_steps, end_learning_rate=0.0
-        ),
-    }[schedule]
+        rising = min(1000, n_steps // 10)
+        rate = keras.optimizers.schedules.CosineDecay(
+            0.0, n_steps - rising, warmup_target=highest, warmup_steps=rising
+        )
     return OPTIMIZERS[name](learning_rate=rate)

@@ -59,7 +59,7 @@ class Progress:
 
     @property
     def not_better(self) -> int:
-        """The number of evaluations since the one with the lowest perplexity."""
+        """The number of evaluations since the best one."""
         return max(len(self.held_out) - 1, 0) - self.best
 
     @property

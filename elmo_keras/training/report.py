@@ -24,25 +24,22 @@ SMOOTHED = 40  # parts of the curve, over each of which the mean is taken
 
 def describe_inputs(inputs: Inputs, streams: Streams) -> str:
     train, valid = inputs.statistics
-    n_words = len(inputs.vocabulary)
-    softmax = n_words * (inputs.config.projection_dim + 1)
-    lines = [
-        f"Training text: {train}",
-        f"Held-out text: {valid}",
-        f"Vocabulary: {n_words:,} words",
-        f"Model: {n_parameters(inputs.config):,} parameters, plus {softmax:,} in the "
-        "softmax",
-    ]
+    n_words, config = len(inputs.vocabulary), inputs.config
+    softmax = n_words * (config.projection_dim + 1)
+    lines = (
+        f"Training text: {train}\nHeld-out text: {valid}\nVocabulary: {n_words:,} words\n"
+        f"Model: {n_parameters(config):,} parameters, plus {softmax:,} in the softmax"
+    )
     if inputs.new_softmax:
-        lines.append("Softmax: a new one, with random weights")
+        lines += "\nSoftmax: a new one, with random weights"
     n_predictions, rows = streams.corpus.n_predictions, streams.n_rows
     if rows * streams.unroll_steps > n_predictions:
-        lines.append(
-            f"Warning: a batch of {rows:,} rows of {streams.unroll_steps} tokens is "
+        lines += (
+            f"\nWarning: a batch of {rows:,} rows of {streams.unroll_steps} tokens is "
             f"larger than the training text, which has {n_predictions:,} tokens and "
             "sentence ends: part of each batch is empty. A lower batch size is enough."
         )
-    return "\n".join(lines)
+    return lines
 
 
 def describe_result(progress: Progress, kept: int) -> str:
@@ -71,22 +68,16 @@ def write_card(
     output: Path,
 ) -> None:
     """Writes the model card and the curves; `metadata` are the options of the run."""
-    run = validation.run
-    card = model_card(validation, inputs, data, metadata)
-    (output / CARD).write_text(card, encoding="utf-8")
+    run, progress = validation.run, validation.run.progress
     try:
-        draw_curves(run.progress, output / CURVES, run.loss_name.replace("_", " "))
+        draw_curves(progress, output / CURVES, run.loss_title)
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
-
-
-def model_card(validation, inputs, data, metadata) -> str:
-    run, progress = validation.run, validation.run.progress
     kept = progress.evaluations()[validation.kept]
-    texts = ("Training", data.train), ("Held-out", data.valid)
-    files = [
-        f"{k} ({', '.join(v or ['Python’s language reference'])})" for k, v in texts
-    ]
+    files = (
+        f"{name} ({', '.join(patterns or ['Python’s language reference'])})"
+        for name, patterns in (("Training", data.train), ("Held-out", data.valid))
+    )
     train, valid = (f"- {f}: {s}" for f, s in zip(files, inputs.statistics))
     versions = [f"{p} {installed_version(p) or '(not installed)'}" for p in PACKAGES]
     chosen = "first" if progress.chosen_by == "zero" else "second"
@@ -98,10 +89,15 @@ def model_card(validation, inputs, data, metadata) -> str:
         (f"{int(tokens):,}", *(f"{perplexity:.1f}" for perplexity in perplexities))
         for tokens, *perplexities in progress.held_out
     ]
-    heads = ["tokens read", "forward", "backward"]
-    heads += [f"carried: {direction}" for direction in heads[1:]]
+    heads = (
+        "tokens read",
+        "forward",
+        "backward",
+        "carried: forward",
+        "carried: backward",
+    )
     options = [(name, f"`{json.dumps(value)}`") for name, value in metadata.items()]
-    return f"""# ELMo biLM, {run.model.bilm.count_params():,} parameters
+    card = f"""# ELMo biLM, {run.model.bilm.count_params():,} parameters
 
 ## Held-out perplexity (full softmax)
 
@@ -123,7 +119,7 @@ def model_card(validation, inputs, data, metadata) -> str:
 
 {progress.step:,} steps, {progress.tokens:,} tokens in each direction, {progress.seconds / 60:.1f} minutes of steps, \
 {rate:,.0f} tokens/s on {run.strategy.num_replicas_in_sync} replica(s), \
-mean {run.loss_name.replace("_", " ")} of the last steps {progress.mean_loss():.3f}.
+mean {run.loss_title} of the last steps {progress.mean_loss():.3f}.
 
 ![Curves]({CURVES})
 
@@ -139,6 +135,7 @@ mean {run.loss_name.replace("_", " ")} of the last steps {progress.mean_loss():.
 
 {", ".join(versions)}; Python {platform.python_version()}; {datetime.date.today().isoformat()}
 """
+    (output / CARD).write_text(card, encoding="utf-8")
 
 
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
@@ -152,11 +149,8 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     read, window = np.cumsum(tokens), np.ones(len(tokens) // SMOOTHED + 1)
     training.plot(read, loss / tokens, color="tab:gray", linewidth=0.7, alpha=0.7)
     if len(tokens):
-        means = np.convolve(loss, window, "valid") / np.convolve(
-            tokens, window, "valid"
-        )
-        middles = np.convolve(read, window / len(window), "valid")
-        training.plot(middles, means, color="black")
+        sums = [np.convolve(x, window, "valid") for x in (read, loss, tokens)]
+        training.plot(sums[0] / len(window), sums[1] / sums[2], color="black")
     validation.set(title="Held-out text: full softmax", ylabel="perplexity")
     tokens, *perplexities = np.array(progress.held_out).T[:3]
     for name, values, marker in zip(("forward", "backward"), perplexities, "><"):

@@ -31,11 +31,10 @@ WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
 def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
     """Refuses a model directory that can't be written, or would replace an input."""
     check_folder(output)
-    patterns = [data.train, data.valid, data.vocabulary_text]
-    inputs = [path for names in patterns for path in text_files(names or [])]
+    texts = [data.train, data.valid, data.vocabulary_text]
+    inputs = [path for patterns in texts for path in text_files(patterns or [])]
     inputs += [Path(file) for file in (data.vocabulary, settings.weights) if file]
-    if settings.model is not None:
-        inputs += parts_of_model(settings.model)
+    inputs += parts_of_model(settings.model) if settings.model else []
     check_apart([output / part for part in PARTS], inputs)
     if output.exists():
         for part in set(PARTS) - {TRAINING}:
@@ -54,9 +53,9 @@ def reserve(output: Path, *, lock: bool) -> Iterator[None]:
         f"`output` {output} is in use: another process is training there. Wait until it "
         "ends, or give another."
     )
-    folder, existed = output / TRAINING, output.exists()
+    existed, free = output.exists(), contextlib.nullcontext()
     try:
-        with only_process(folder, refusal) if lock else contextlib.nullcontext():
+        with only_process(output / TRAINING, refusal) if lock else free:
             yield
     finally:
         if not (existed or has_model(output) or checkpoints(output / CHECKPOINTS)):
@@ -91,10 +90,9 @@ def make_model(
 ) -> TrainableLanguageModel:
     """Builds the model and its optimizer, whose schedule ends after `n_steps`."""
     keras.utils.set_random_seed(settings.seed)
-    files = inputs.pretrained
-    warm_up_steps = min(WARM_UP_STEPS, n_steps // 4) if inputs.new_softmax else 0
-    if files is not None and settings.warm_up is not None:
-        warm_up_steps = settings.warm_up
+    files, warm_up = inputs.pretrained, settings.warm_up
+    if files is None or warm_up is None:
+        warm_up = min(WARM_UP_STEPS, n_steps // 4) if inputs.new_softmax else 0
     with strategy.scope():
         bilm = BidirectionalLanguageModel(
             inputs.config,
@@ -106,7 +104,7 @@ def make_model(
             bilm,
             all_clip_norm_val=settings.clip_norm,
             parts=settings.parts,
-            warm_up_steps=warm_up_steps,
+            warm_up_steps=warm_up,
         )
         optimizer = make_optimizer(
             settings.optimizer_name,
@@ -139,6 +137,7 @@ def make_callbacks(
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Checkpoints, Validation, StopAt, Logs]:
     """The callbacks of a run; checkpoints of other inputs or settings are refused."""
+    schedule = settings.schedule_name
     published = {
         "unroll_steps": settings.unroll_steps,
         "n_negative_samples_batch": settings.negatives,
@@ -147,33 +146,30 @@ def make_callbacks(
         "all_clip_norm_val": settings.clip_norm,
         "sample_softmax": not settings.full_softmax,
     }
-    saved = Checkpoints(
-        output / CHECKPOINTS,
-        every=limits.checkpoint_every,
-        metadata=published
-        | {
-            "held-out text": inputs.valid.digest,
-            "schedule": settings.schedule_name,
-            "steps of the schedule": settings.schedule_name != "constant" and n_steps,
-            "dtype": settings.arithmetic,
-            "model to start from": settings.model and absolute(settings.model),
-            "new softmax": inputs.new_softmax,
-        },
-    )
+    metadata = published | {
+        "held-out text": inputs.valid.digest,
+        "schedule": schedule,
+        "steps of the schedule": schedule != "constant" and n_steps,
+        "dtype": settings.arithmetic,
+        "model to start from": settings.model and absolute(settings.model),
+        "new softmax": inputs.new_softmax,
+    }
+    folder, every = output / CHECKPOINTS, limits.checkpoint_every
+    saved = Checkpoints(folder, every=every, metadata=metadata)
+    options = published | {
+        "bidirectional": True,
+        "n_epochs": limits.epochs or EPOCHS,
+        "batch_size": settings.n_rows,
+        "n_train_tokens": len(inputs.train.tokens),
+        "n_tokens_vocab": len(inputs.vocabulary),
+    }
     validation = Validation(
         inputs.valid,
         inputs.vocabulary,
         every=limits.evaluate_every,
         directory=output,
         keep_last=limits.keep_last,
-        options=published
-        | {
-            "bidirectional": True,
-            "n_epochs": limits.epochs or EPOCHS,
-            "batch_size": settings.n_rows,
-            "n_train_tokens": len(inputs.train.tokens),
-            "n_tokens_vocab": len(inputs.vocabulary),
-        },
+        options=options,
     )
     stop_at = StopAt(limits, saved, validation, stop)
     return saved, validation, stop_at, Logs(output / LOGS)

@@ -45,28 +45,21 @@ def train_step(
 
     if jit_compile:  # made anew for each replica, whose weights it reads
         compute = tf.function(compute, autograph=False, jit_compile=True)
-    loss, gradients, states = tf.constant(0.0), [], []
+    sums, states = [], []  # of the loss and the gradients
     for part, rows in zip(parts, _split(state, len(parts))):
-        if gradients:  # wait for them: only one part is in memory
-            with tf.control_dependencies([loss, *gradients]):
+        if sums:  # wait for them: only one part is in memory
+            with tf.control_dependencies(sums):
                 part, rows = tf.nest.map_structure(tf.identity, (part, rows))
         part = {**part, "masks": _dropout_masks(bilm, part)}
-        part_loss, part_gradients, rows = compute(part, rows)
+        *more, rows = compute(part, rows)
         states.append(rows)
-        if gradients:
-            loss += part_loss
-            gradients = [a + b for a, b in zip(gradients, part_gradients)]
-        else:
-            loss, gradients = part_loss, part_gradients
-    loss, *gradients = replicas.all_reduce(
-        tf.distribute.ReduceOp.SUM, [loss, *gradients]
-    )
+        sums = [a + b for a, b in zip(sums, more)] if sums else more
+    loss, *gradients = replicas.all_reduce(tf.distribute.ReduceOp.SUM, sums)
     gradients, _ = tf.clip_by_global_norm(gradients, clip_norm)
     if "candidates" in parts[0]:
+        rows = parts[0]["candidates"]
         gradients[-2:] = [
-            tf.IndexedSlices(
-                gradient, parts[0]["candidates"], tf.convert_to_tensor(weight.shape)
-            )
+            tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
             for gradient, weight in zip(gradients[-2:], softmax)
         ]
     weights = others + softmax
@@ -84,7 +77,7 @@ def _split(state, n_parts):
 
 
 def _gradients(bilm, part, state, others, n_rows):
-    """A part's loss, its gradients for `others` and the softmax, and the state after."""
+    """A part's loss, its gradient for each of `others` and the softmax, and the state."""
     table = _softmax_rows(bilm.softmax, part)
     with tf.GradientTape() as tape:
         tape.watch(table)
@@ -95,14 +88,13 @@ def _gradients(bilm, part, state, others, n_rows):
         objective = loss * (1 / (2 * n_rows))
     gradients = tape.gradient(objective, [w.value for w in others] + table)
     gradients = [tf.convert_to_tensor(g) for g in gradients]
-    return loss / (2 * part["n_predictions"]), gradients, state
+    return loss / (2 * part["n_predictions"]), *gradients, state
 
 
 def _update(strategy, optimizer, gradients, weights):
     """Applies gradients that are already summed over all replicas.
 
-    In a replica context `optimizer.apply` would sum them again, and repeat the rows
-    of the sparse ones.
+    `optimizer.apply` would sum them again, and repeat the rows of the sparse ones.
     """
     rate = optimizer.learning_rate
 
@@ -129,16 +121,13 @@ def stream_losses(
     words = tf.unstack(batch["words"], num=2)
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         # Both streams come in reading order, so neither is reversed here.
-        outputs, direction_state = direction.call_rows(
-            _by_steps(tf.gather(vectors, words[d])),
-            continuing,
-            state[d],
-            masks=masks[d],
-        )
-        last.append(direction_state)
+        x = _by_steps(tf.gather(vectors, words[d]))
+        outputs, rows = direction.call_rows(x, continuing, state[d], masks=masks[d])
+        last.append(rows)
         targets = batch["targets"][d]
-        x = tf.reshape(outputs[-1], [*targets.shape[::-1], outputs[-1].shape[1]])
-        x, targets = _by_steps(x), tf.reshape(targets, [-1])  # row by row again
+        shape, x = targets.shape, outputs[-1]
+        x = _by_steps(tf.reshape(x, [*shape[::-1], x.shape[1]]))  # row by row again
+        targets = tf.reshape(targets, [-1])
         if "candidates" in batch:
             token_losses = sampled_softmax_losses(
                 x,
@@ -148,11 +137,9 @@ def stream_losses(
                 log_expected=batch["log_expected"][d],
             )
         else:
-            logits = word_logits(x, *table)
             token_losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-                targets, logits
+                targets, word_logits(x, *table)
             )
-        shape = batch["targets"][d].shape
         losses.append(tf.reshape(token_losses, shape))  # pyright: ignore[reportArgumentType]
     return tf.stack(losses), last
 
@@ -180,12 +167,10 @@ def _by_steps(rows):
 
 def _continuing(batch):
     """float32 `(time, batch, 1)`: 0.0 where a row starts from the zero state, or 1.0."""
-    # Several workers lose the size of the first axis.
-    shape = batch["words"].shape[1:]
-    weights = tf.ensure_shape(batch["weights"], shape)
-    weights = tf.expand_dims(tf.transpose(weights), axis=-1)
+    _, n_rows, time = batch["words"].shape
     if "from_zero" not in batch:
-        return tf.ones_like(weights)
-    from_zero = tf.ensure_shape(batch["from_zero"], shape)
+        return tf.ones((time, n_rows, 1))
+    # Several workers lose the size of the first axis.
+    from_zero = tf.ensure_shape(batch["from_zero"], (n_rows, time))
     from_zero = tf.expand_dims(tf.transpose(from_zero), axis=-1)
-    return 1 - tf.cast(from_zero, weights.dtype)
+    return 1 - tf.cast(from_zero, tf.float32)

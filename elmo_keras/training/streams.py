@@ -6,7 +6,7 @@ training can resume at any step as if it had never stopped.
 
 import functools
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +17,15 @@ from elmo_keras.text.characters import characters_of_words, cut_pieces
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.windows import Plan, window
-from elmo_keras.training.fixed_shapes import FixedShapes
 
 PREFETCHED = 4
 SAMPLED = 16  # steps of an epoch, whose batches give the fixed shapes
 ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
 ALONE = tf.distribute.InputContext()  # one replica
+# Of the batches of a few shapes, each of which XLA compiles once.
+N_PIECES = 8  # of the distinct words of a part, from the longest to the shortest
+GROWTH = 1.25  # from a size to the next one, for a batch that has no room in it
+SPARE = 1.03  # of the first size, beyond the largest batch of the sample
 
 
 class Streams:
@@ -52,13 +55,9 @@ class Streams:
         seed: int = 0,
         zero_state_share: float = 0.0,
     ):
-        self.corpus = corpus
-        self.config = config
-        self.n_rows = n_rows
-        self.unroll_steps = unroll_steps
-        self.n_negatives = n_negatives
-        self.seed = seed
-        self.zero_state_share = zero_state_share
+        self.corpus, self.config, self.seed = corpus, config, seed
+        self.n_rows, self.unroll_steps = n_rows, unroll_steps
+        self.n_negatives, self.zero_state_share = n_negatives, zero_state_share
         self.vocabulary, self.vocabulary_size = vocabulary, len(vocabulary)
         self.ids = vocabulary.encode(corpus.words)
         self.plan = functools.lru_cache(maxsize=1)(self._plan)
@@ -136,11 +135,15 @@ class Streams:
                 parts.append({"characters": characters} | part)
             return tuple(zip(*n_parts * [iter(parts)]))
 
+        def one_after_another(*parts):
+            datasets = map(tf.data.Dataset.from_tensors, parts)
+            return functools.reduce(tf.data.Dataset.concatenate, datasets)
+
         # Autotuning finds nothing to tune, and delays an iterator's end by seconds.
         untuned = tf.data.Options()
         untuned.autotune.enabled = False
         dataset = tf.data.Dataset.range(first_step, self.n_steps(epoch)).map(elements)
-        dataset = dataset.flat_map(_one_after_another)
+        dataset = dataset.flat_map(one_after_another)
         return dataset.prefetch(PREFETCHED * n_replicas).with_options(untuned)
 
     def _spec(self, n_rows) -> dict[str, tf.TensorSpec]:
@@ -190,9 +193,8 @@ class Streams:
         """The arrays of each of the parts, those of `_spec` and perhaps more."""
         # Not `step`, since (seed, epoch, 0) gives the same numbers as the plan's seed.
         rng = np.random.default_rng((self.seed, epoch, int(step) + 1))
-        whole = window(
-            self.corpus, self.plan(epoch), step, unroll_steps=self.unroll_steps
-        )
+        plan, time = self.plan(epoch), self.unroll_steps
+        whole = window(self.corpus, plan, step, unroll_steps=time)
         targets, seed = self.ids[whole.targets], int(rng.integers(2**31))
         shared = {"n_predictions": np.float32(whole.real.sum())}
         if self.n_negatives is not None:
@@ -203,12 +205,11 @@ class Streams:
             targets, filled = np.searchsorted(candidates, targets), candidates
             if shapes is not None:
                 filled = shapes.fill(candidates, size)
+            expected = [negatives.log_expected_counts(filled) for negatives in drawn]
             shared |= {
                 "candidates": filled.astype(np.int32),
                 "negatives": np.searchsorted(candidates, ids).astype(np.int32),
-                "log_expected": np.stack(
-                    [negatives.log_expected_counts(filled) for negatives in drawn]
-                ),
+                "log_expected": np.stack(expected),
             }
         for index in indices:
             rows = slice(index * n_rows, (index + 1) * n_rows)
@@ -225,12 +226,6 @@ class Streams:
                 "seed": np.array([seed, index], np.int32),
                 "from_zero": whole.from_zero[rows],
             }
-
-
-def _one_after_another(*elements):
-    """A dataset of the elements of one step, one for each replica."""
-    datasets = map(tf.data.Dataset.from_tensors, elements)
-    return functools.reduce(tf.data.Dataset.concatenate, datasets)
 
 
 class Negatives(NamedTuple):
@@ -258,8 +253,7 @@ def draw_negatives(
 
     Word ids must be sorted by falling frequency, and be more than the negatives. The
     distribution is that of TensorFlow's `log_uniform_candidate_sampler` with
-    `unique=True`, but the draws depend on `rng` alone, so a resumed run draws the same
-    ids as an uninterrupted one.
+    `unique=True`, but a resumed run draws the same ids as an uninterrupted one.
     """
     draws = np.zeros(0, np.int64)
     while True:
@@ -271,3 +265,63 @@ def draw_negatives(
             first = np.sort(first)[:n_negatives]
             n_draws = int(first[-1]) + 1
             return Negatives(draws[first], n_draws, vocabulary_size)
+
+
+class FixedShapes(NamedTuple):
+    """The sizes of batches, which follow from a sample of them.
+
+    Attributes:
+        words: the smallest number of words in a piece.
+        places: the greatest number of windows of characters of a piece's words.
+        candidates: the smallest number of candidates of the sampled softmax.
+    """
+
+    words: int
+    places: tuple[int, ...]
+    candidates: int
+
+    @classmethod
+    def of_sample(
+        cls, sample: Iterable[tuple[np.ndarray, int]], most_places: int
+    ) -> "FixedShapes":
+        """Sizes with room for most batches, whose windows and candidates these are."""
+        windows, candidates = zip(*sample)
+        n_words = max(map(len, windows))
+        size = int(np.ceil(n_words * SPARE / N_PIECES))
+        places = np.ones((len(windows), N_PIECES), np.int64)
+        for row, of_words in zip(places, windows):
+            longest = np.sort(of_words)[::-1][::size]
+            row[: len(longest)] = longest
+        places = np.minimum(places.max(axis=0) + 1, most_places).tolist()
+        # A piece of the longest words of any text: some size has room for every batch.
+        places[0] = most_places
+        return cls(size, tuple(places), int(np.ceil(max(candidates) * SPARE)))
+
+    def arrange(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The index of the word in each slot, and the slot of each word.
+
+        `windows` are the numbers of windows of distinct words. The slots after the last
+        word hold the shortest one again.
+        """
+        order, size = np.argsort(-windows, kind="stable"), self.words
+        while (
+            len(longest := windows[order[::size]]) > N_PIECES
+            or (longest > self.places[: len(longest)]).any()
+        ):
+            size = int(np.ceil(GROWTH * size))
+        slots = np.empty(len(order), np.int64)
+        slots[order] = np.arange(len(order))
+        words = np.full(N_PIECES * size, order[-1])
+        words[: len(order)] = order
+        return words, slots
+
+    def fill(self, candidates: np.ndarray, vocabulary_size: int) -> np.ndarray:
+        """The candidates, then other words, which no token has, up to a fixed number."""
+        size = self.candidates
+        while size < len(candidates):
+            size = int(np.ceil(GROWTH * size))
+        others = np.ones(vocabulary_size, bool)
+        others[candidates] = False
+        # Distinct, as the rows of one word would be updated twice.
+        others = np.flatnonzero(others)[: size - len(candidates)]
+        return np.concatenate([candidates, others])

@@ -30,11 +30,7 @@ def test_the_learned_mix_is_that_of_the_paper(layer_norm):
 
 @pytest.mark.parametrize(
     ("layers", "weights"),
-    [
-        ("average", [1 / 3] * 3),
-        ("top", [0, 0, 1]),
-        (-1, [0, 0, 1]),
-    ],
+    [("average", [1 / 3] * 3), ("top", [0, 0, 1]), (-1, [0, 0, 1])],
 )
 def test_the_output_is_the_sum_weighted_by_the_layer_weights(layers, weights):
     mix = built(layers)

@@ -6,6 +6,9 @@ import tensorflow as tf
 from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.formats.published import array_of, published_table
 
+_KIND = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
+DEVICES = [f"{_KIND}:0", f"{_KIND}:1"]
+
 
 def randomize(layer, seed=0, scale=0.5):
     """Sets every weight to random values, biases too, so that each one matters."""

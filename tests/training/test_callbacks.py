@@ -58,16 +58,6 @@ def test_training_ends_when_the_perplexity_stops_falling(
     assert progress.evaluations() == results[: n + 1]
 
 
-def test_every_epoch_ends_with_an_evaluation(reused, trained):
-    progress, kept, _ = trained(Limits(epochs=2), [(3.0, 3.0), (2.0, 2.0)])
-    n_steps = [reused.streams.n_steps(epoch) for epoch in range(2)]
-    assert progress.step == sum(n_steps) and progress.epoch == 2
-    assert kept == [0, n_steps[0], sum(n_steps)]
-    n_predictions = reused.inputs.train.n_predictions
-    ends = [row[0] for row in progress.held_out[1:]]
-    assert ends == [n_predictions, 2 * n_predictions]
-
-
 def test_a_perplexity_that_is_not_finite_ends_training(reused, tmp_path, monkeypatch):
     sums = np.full((2, 2), -1e9)
     monkeypatch.setattr(callbacks, "log_probability_sums", lambda *_, **__: sums)
@@ -97,7 +87,4 @@ def test_only_steps_count_as_time_of_the_steps(reused, tmp_path, clock, monkeypa
 
     monkeypatch.setattr(callbacks.Validation, "evaluate", evaluate)
     assert reused.attempt(tmp_path, before_step=lambda: clock(2))
-    assert reused.model.run.progress.seconds in (
-        24,
-        22,
-    )  # without a step that is traced
+    assert reused.model.run.progress.seconds in (24, 22)  # without one that is traced

@@ -19,7 +19,7 @@ from elmo_keras.training.callbacks import Validation
 from elmo_keras.training.checkpoint import Checkpoints
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.streams import Streams
-from tests.support.replicas import DEVICES
+from tests.support.models import DEVICES
 from tests.support.training_runs import CORPUS, VOCABULARY, Losses
 
 N_STEPS = 50

@@ -15,6 +15,7 @@ def test_the_defaults_are_the_published_options_and_those_of_the_example():
     _, _, settings, limits = parsed(FILES)
     assert (settings.rate, settings.optimizer_name) == (0.2, "adagrad")
     assert (settings.n_rows, settings.zero_state_share, limits.epochs) == (128, 0.1, 10)
+    assert settings.jit_compile is None  # where there is a GPU
     *_, settings, limits = parsed(["--batch-size", "5", "--steps", "3"])
     assert settings.n_rows == 5
     assert (settings.rate, settings.optimizer_name) == (0.005, "muon")
@@ -54,7 +55,7 @@ def test_every_optimizer_has_rates():
         ),
         (
             ["--init", "m", *"--options o --weights w".split()],
-            "--init and --options both",
+            "--init and --options exclude",
         ),
         (["--raw-text", "--tokenizer", "spaces"], "--tokenizer should be left out"),
     ],

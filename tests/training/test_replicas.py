@@ -1,7 +1,8 @@
-"""Several replicas, parts and processes compute the same update as one."""
+"""Replicas, parts, processes and the step of XLA compute the same update as a plain one."""
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.training import step
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.distribution import gather_rows
 from elmo_keras.training.run import CHECKPOINTS
@@ -21,21 +23,27 @@ from tests.support.training_runs import DYING_PROGRAM, Losses, prepared
 train = command("train")
 
 N_STEPS = 6
+SIZES = ["--preset", "test", "--negatives", "20", "--unroll-steps", "3"]
 # The gradient is clipped at every step by this bound.
-ARGUMENTS = ["--preset", "test", "--dropout", "0", "--clip-norm", "0.5"]
-ARGUMENTS += ["--steps", str(N_STEPS), "--negatives", "20", "--unroll-steps", "3"]
+ARGUMENTS = [*SIZES, "--dropout", "0", "--clip-norm", "0.5", "--steps", str(N_STEPS)]
 # Sums of floats in another order.
 TOLERANCE = 1e-6
 
 
+def fitted(folder, arguments, n_steps):
+    """The losses of all steps, and the run."""
+    run, losses = prepared([*arguments, "--output", folder]), Losses(n_steps)
+    run.model.fit(run.streams, epochs=99, callbacks=[losses])
+    assert len(losses.values) == n_steps
+    return losses.values, run
+
+
 def trained(folder, *arguments):
     """The losses of all steps; then variables and LSTM states."""
-    run = prepared([*arguments, *ARGUMENTS, "--output", folder])
-    model, losses = run.model, Losses(N_STEPS)
-    model.fit(run.streams, epochs=9, callbacks=[losses])
-    state = tf.nest.flatten(gather_rows(model.run.strategy, model.run.state))
-    assert len(losses.values) == N_STEPS
-    return losses.values, [v.numpy() for v in run.variables()], state
+    losses, prepared_run = fitted(folder, [*arguments, *ARGUMENTS], N_STEPS)
+    run = prepared_run.model.run
+    state = tf.nest.flatten(gather_rows(run.strategy, run.state))
+    return losses, [v.numpy() for v in prepared_run.variables()], state
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +82,48 @@ def test_rows_without_text_change_nothing(tmp_path):
     ]
     for one, other in zip(*(run[1] for run in runs), strict=True):
         np.testing.assert_allclose(one, other, atol=TOLERANCE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--batch-size", "8", "--parts", "2"],
+        ["--batch-size", "4", "--replicas", "2", "--full-softmax"],
+    ],
+    ids=["one device", "two replicas"],
+)
+def test_50_steps_have_the_losses_of_the_plain_step(
+    arguments, small_text, tmp_path, capsys
+):
+    both = []
+    for name in ("no-jit-compile", "jit-compile"):
+        options = [*small_text, *SIZES, *arguments, f"--{name}"]
+        losses, run = fitted(tmp_path / name, options, n_steps=50)
+        assert run.model.run.jit_compile == (name == "jit-compile")
+        both.append([losses, *run.variables()])
+    for plain, compiled in zip(*both, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-5)  # another order
+    compiled = re.findall(
+        "Compiling the training step for (.*)", capsys.readouterr().out
+    )
+    assert 1 <= len(compiled) <= 4
+
+
+def test_where_xla_fails_the_plain_step_trains(
+    small_text, tmp_path, monkeypatch, capsys
+):
+    plain = step.stream_losses
+
+    def losses_with_strings(*args, **kwargs):  # which XLA doesn't have
+        losses, state = plain(*args, **kwargs)
+        return losses + 0 * tf.strings.to_number(tf.strings.as_string(losses)), state
+
+    monkeypatch.setattr(step, "stream_losses", losses_with_strings)
+    arguments = [*small_text, *SIZES, "--batch-size", "4", "--jit-compile"]
+    _, run = fitted(tmp_path / "model", arguments, n_steps=3)
+    assert not run.model.run.jit_compile
+    assert capsys.readouterr().out.count("XLA can't compile the training step") == 1
 
 
 def start_workers(folder, arguments, *, dying_step=None):

@@ -16,7 +16,7 @@ import pytest
 from elmo_keras import Elmo
 from elmo_keras import train as program
 from elmo_keras.formats.model_directory import load_bilm
-from elmo_keras.training import callbacks, cost, loop
+from elmo_keras.training import callbacks, cost, keras_model
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.commands import command, replaced
@@ -40,7 +40,7 @@ def trained(tmp_path_factory):
     """A model directory, what was printed, and how often the step was traced."""
     folder, shown = tmp_path_factory.mktemp("trained"), io.StringIO()
     arguments = [*arguments_of(folder), "--epochs", "2", "--neighbors", "cat"]
-    traced = mock.patch.object(loop, "train_step", wraps=loop.train_step)
+    traced = mock.patch.object(keras_model, "train_step", wraps=keras_model.train_step)
     with traced as traces, contextlib.redirect_stdout(shown):
         assert train(arguments) == 0
     return types.SimpleNamespace(
