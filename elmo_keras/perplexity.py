@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.layers.packing import over_sentences
+from elmo_keras.layers.flat_sentences import over_sentences
 from elmo_keras.progress import Progress
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
@@ -36,10 +36,8 @@ class Perplexity(NamedTuple):
         return float(np.sqrt(self.forward * self.backward))
 
     def __str__(self):
-        return (
-            f"forward {self.forward:.1f}, backward {self.backward:.1f}, "
-            f"mean {self.mean:.1f}"
-        )
+        both = f"forward {self.forward:.1f}, backward {self.backward:.1f}"
+        return f"{both}, mean {self.mean:.1f}"
 
 
 class HeldOutPerplexity(NamedTuple):

@@ -6,8 +6,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_numbers
-from elmo_keras.layers.flat_sentences import padded, real_tokens
-from elmo_keras.layers.packing import over_sentences
+from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 
 
@@ -33,28 +32,28 @@ class StackedLSTM(keras.layers.Layer):
 
     def call_packed(self, x, sizes, state, *, training=False):
         """Outputs and states of packed tokens."""
-        calls = [
-            functools.partial(lstm.call_packed, sizes=sizes, training=training)
-            for lstm in self.lstms
-        ]
+
+        def call(lstm, x, state):
+            return lstm.call_packed(x, sizes, state, training=training)
+
         drops = [functools.partial(d, training=training) for d in self.dropouts]
-        return self._through_layers(calls, x, state, drops)
+        return self._through_layers(call, x, state, drops)
 
     def call_rows(self, x, continuing, state, *, masks=None):
         """As `call_packed`, for rows with a token at every step, and `dropout_masks`."""
-        calls = [
-            functools.partial(lstm.call_rows, continuing=continuing)
-            for lstm in self.lstms
-        ]
+
+        def call(lstm, x, state):
+            return lstm.call_rows(x, continuing, state)
+
         masks = masks or [None] * len(self.dropouts)
         drops = [functools.partial(self._drop, mask=mask) for mask in masks]
-        return self._through_layers(calls, x, state, drops)
+        return self._through_layers(call, x, state, drops)
 
-    def _through_layers(self, calls, x, states, drops):
+    def _through_layers(self, call, x, states, drops):
         outputs, last = [], []
-        for i, (call, state) in enumerate(zip(calls, states)):
+        for i, (lstm, state) in enumerate(zip(self.lstms, states)):
             x = drops[i](x)
-            y, state = call(x, state=state)
+            y, state = call(lstm, x, state)
             x = x + y if self.use_skip_connections and i > 0 else y
             outputs.append(x)
             last.append(state)
@@ -141,10 +140,8 @@ class BidirectionalLSTM(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.n_layers = n_layers
-        self.units = units
-        self.projection_dim = projection_dim
-        self.cell_clip = cell_clip
-        self.proj_clip = proj_clip
+        self.units, self.projection_dim = units, projection_dim
+        self.cell_clip, self.proj_clip = cell_clip, proj_clip
         self.forget_bias = forget_bias
         self.use_skip_connections = use_skip_connections
         self.dropout = dropout

@@ -1,9 +1,8 @@
 """Matrices stored in blocks, which multiply a few rows without being repacked.
 
-A matrix product reads the weights in pieces that fit the processor's caches. The
-libraries copy a plain matrix into such pieces at every product: with 1 to 32 rows
-the copy takes longer than the arithmetic. An LSTM multiplies this few rows by the
-same weights at every step, so its recurrent weights are stored in pieces.
+The libraries copy a plain matrix into pieces that fit the processor's caches at every
+product. With the 1 to 32 rows of an LSTM's step the copy takes longer than the
+arithmetic, so its recurrent weights are stored in pieces.
 
 `(depth, width)` becomes `(deep, wide, DEPTH, WIDTH)`: block `[a, b]` holds the
 rows from `a · DEPTH` and columns from `b · WIDTH`. An axis that can't be divided stays

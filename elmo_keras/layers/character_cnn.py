@@ -24,14 +24,11 @@ WORDS_AT_ONCE = 512
 class CharacterCNN(keras.layers.Layer):
     """The token representation x of ELMo.
 
-    Character embedding, n-gram convolutions, max over positions, activation,
-    concatenation, highway layers, projection. Beside the vectors of its characters a
-    word of ELMoForManyLangs has one of its own:
-
         x = [word; highways(activation(max over positions of the n-grams))] W + b
 
-    Either part may be missing: x = word W + b in a model of words only, and x = word in
-    a language model of tokens of bilm-tf.
+    Only models of ELMoForManyLangs have both parts. A published biLM has no vectors of
+    words, a model of words only has x = word W + b, and a language model of tokens of
+    bilm-tf x = word.
 
     Args:
         filters: `(width, count)` of each group of n-gram filters, none without
@@ -51,15 +48,12 @@ class CharacterCNN(keras.layers.Layer):
             the id of the word, if `n_words`, and then those of its characters, if
             `n_characters`. 0 is a masked position, whose characters' vectors are 0; any
             other id is that of the published training, or of the dictionary, plus one.
-        training: in training the activations of all words are kept for the
-            gradient, see `ngram_maxima`.
+        training: whether all activations are kept for the gradient.
 
     Output: float tensor `(..., projection_dim)`. The mask `(...)` is true for
     words with any id above 0.
 
-    Words are computed independently, so pass each distinct word once. Windows
-    after the longest word hold padding only and are left out, which does not
-    change the result.
+    Words are computed independently, so pass each distinct word once.
 
     Example:
 
@@ -103,19 +97,15 @@ class CharacterCNN(keras.layers.Layer):
                 f"there are `n_words`. Received: {n_characters} and {self.filters}"
             )
         super().__init__(**kwargs)
-        self.projection_dim = projection_dim
-        self.embedding_dim = embedding_dim
-        self.n_highway = n_highway
-        self.activation = activation
+        self.projection_dim, self.embedding_dim = projection_dim, embedding_dim
+        self.n_highway, self.activation = n_highway, activation
         self.n_characters = n_characters
-        self.n_words = n_words
-        self.word_dim = word_dim
+        self.n_words, self.word_dim = n_words, word_dim
         self.highways = [
             Highway(name=f"highway_{i}", dtype=self.dtype_policy)
             for i in range(n_highway if self.filters else 0)
         ]
-        self.projection = None
-        self.has_projection = has_projection
+        self.projection, self.has_projection = None, has_projection
         if has_projection is None:
             has_projection = self.n_filters != projection_dim
         if has_projection:
@@ -133,25 +123,25 @@ class CharacterCNN(keras.layers.Layer):
         return sum(count for _, count in self.filters)
 
     def build(self, input_shape):
-        dim = self.embedding_dim
-        uniform = initial(keras.initializers.RandomUniform(-1.0, 1.0))
-        if self.n_characters:
-            self.embeddings = self.add_weight(
-                (self.n_characters, dim), uniform, name="embeddings"
-            )
+        dim, uniform = self.embedding_dim, keras.initializers.RandomUniform
+
+        def add(name, shape, initializer):
+            return self.add_weight(shape, initial(initializer), name=name)
 
         def kernel(i, width, count):
             # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
             if self.activation == "relu":
-                values = keras.initializers.RandomUniform(-0.05, 0.05)
+                values = uniform(-0.05, 0.05)
             else:
                 values = keras.initializers.RandomNormal(stddev=(width * dim) ** -0.5)
-            shape = width, dim, count
-            return self.add_weight(shape, initial(values), name=f"kernel_{i}")
+            return add(f"kernel_{i}", (width, dim, count), values)
 
+        values = uniform(-1.0, 1.0)
+        if self.n_characters:
+            self.embeddings = add("embeddings", (self.n_characters, dim), values)
         self.kernels = [kernel(i, *group) for i, group in enumerate(self.filters)]
         self.biases = [
-            self.add_weight((count,), "zeros", name=f"bias_{i}")
+            add(f"bias_{i}", (count,), "zeros")
             for i, (_, count) in enumerate(self.filters)
         ]
         for highway in self.highways:
@@ -159,12 +149,11 @@ class CharacterCNN(keras.layers.Layer):
         if self.projection is not None:
             self.projection.build((None, self.word_dim + self.n_filters))
         if self.n_words:
-            values = keras.initializers.RandomUniform(-1.0, 1.0)
+            values = uniform(-1.0, 1.0)
             if self.projection is None:  # TensorFlow's default, which bilm-tf takes
                 values = keras.initializers.GlorotUniform()
-            self.word_embeddings = self.add_weight(
-                (self.n_words, self.word_dim), initial(values), name="word_embeddings"
-            )
+            shape = self.n_words, self.word_dim
+            self.word_embeddings = add("word_embeddings", shape, values)
 
     def call(self, inputs, training=False):
         ids = tf.cast(tf.convert_to_tensor(inputs), tf.int32)

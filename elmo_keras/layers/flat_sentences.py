@@ -54,3 +54,37 @@ def means(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
     rows = sentence_numbers(lengths)
     sums = tf.math.unsorted_segment_sum(tokens, rows, tf.size(lengths))
     return sums / tf.cast(tf.maximum(lengths, 1), sums.dtype)[:, None]
+
+
+def over_sentences(function, x, lengths, *, state, reverse: bool = False, wanted=None):
+    """Outputs and last state of a recurrent `function` over flat sentences `x`.
+
+    It takes packed tokens, their `sizes` and the state. Step s of the packed tokens holds
+    the s-th token of every sentence that has one, `sizes[s]` of them, the longest
+    sentences first. A step is therefore one slice of the tokens and of the state's rows,
+    and a sentence costs nothing after its last token.
+
+    `wanted` are the indices of the tokens whose outputs are returned, None for all.
+    """
+    rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
+    ended = tf.math.bincount(lengths, minlength=1)  # rows that end before each step
+    sizes = (tf.size(lengths) - tf.cumsum(ended))[:-1]  # int32 (steps,)
+    row = sentence_numbers(lengths)  # (tokens,)
+    tokens = tf.range(tf.size(row))
+    steps = tokens - tf.gather(tf.cumsum(lengths, exclusive=True), row)
+    if reverse:
+        steps = tf.gather(lengths, row) - 1 - steps
+    first = tf.gather(tf.cumsum(sizes, exclusive=True), steps)
+    ranks = tf.math.invert_permutation(rows)
+    indices = first + tf.gather(ranks, row)  # of each token among the packed ones
+    outputs, state = function(
+        tf.gather(x, tf.math.invert_permutation(indices)),
+        sizes=sizes,
+        state=_take_rows(state, rows),
+    )
+    indices = indices if wanted is None else tf.gather(indices, wanted)
+    return _take_rows(outputs, indices), _take_rows(state, ranks)
+
+
+def _take_rows(tensors, rows):
+    return tf.nest.map_structure(lambda x: tf.gather(x, rows), tensors)

@@ -27,8 +27,9 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
 
     @tf.custom_gradient
     def run(x, *flat):
-        weights, first = Weights(*flat[:-2]), State(*flat[-2:])
-        first = State(*(tf.ensure_shape(s, (continuing.shape[1], None)) for s in first))
+        weights = Weights(*flat[:-2])
+        shape = continuing.shape[1], None
+        first = State(*(tf.ensure_shape(part, shape) for part in flat[-2:]))
         last, outputs, gates, cells = _forward(x, continuing, weights, first, clips)
 
         def gradient(d_outputs, *d_last):
@@ -52,17 +53,12 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
                 [x.shape[1], before.shape[1], 1],  # pyright: ignore[reportArgumentType]
                 axis=0,
             )
-            d_projection = []
+            d_x = tf.matmul(d_gates, tf.transpose(weights.kernel))
+            d_bias = tf.cast(d_bias[0], weights.bias.dtype)
+            d_weights = [d_kernel, d_recurrent, d_bias]
             if weights.projection_kernel is not None:
-                d_projection = [tf.matmul(hidden, d_projected, transpose_a=True)]
-            return (
-                tf.matmul(d_gates, tf.transpose(weights.kernel)),
-                d_kernel,
-                d_recurrent,
-                tf.cast(d_bias[0], weights.bias.dtype),
-                *d_projection,
-                *d_first,
-            )
+                d_weights.append(tf.matmul(hidden, d_projected, transpose_a=True))
+            return d_x, *d_weights, *d_first
 
         return (tf.reshape(outputs, [-1, outputs.shape[2]]), *last), gradient
 
@@ -84,10 +80,9 @@ def _forward(x, continuing, weights, state, clips):
         )
         if weights.projection_kernel is not None:
             hidden = tf.matmul(hidden, weights.projection_kernel)
-        output = clip(hidden, clips.output)
-        values = output, gates, cells
-        arrays = write_all(arrays, (step, step, step + 1), values)
-        return step + 1, State(output, cells), arrays
+        state = State(clip(hidden, clips.output), cells)
+        values = state.output, gates, cells
+        return step + 1, state, write_all(arrays, (step, step, step + 1), values)
 
     def array(part, width, length=n_steps):
         return rows_array(part.dtype, length, width, rows=n_rows, read=True)
@@ -134,13 +129,9 @@ def _backward(
         d_hidden = d_output
         if projection_kernel is not None:
             d_hidden = tf.matmul(d_output, projection_kernel)
+        of_forward = gates.read(step), cells.read(step + 1), cells.read(step)
         d_gates, d_cell, hidden = of_step(
-            d_hidden,
-            d_state.cell,
-            gates.read(step),
-            cells.read(step + 1),
-            cells.read(step),
-            continuing[step],
+            d_hidden, d_state.cell, *of_forward, continuing[step]
         )
         d_before = tf.matmul(d_gates, recurrent_kernel)
         d_before *= tf.cast(continuing[step], d_before.dtype)

@@ -1,13 +1,7 @@
-"""One step of an LSTM with projection besides its matrix products, and its gradient.
+"""One step of `ProjectedLSTM` besides its matrix products, and its gradient.
 
-    i, j, f, o = x W + h R + b
-    c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
-    h' = clip((sigmoid(o) · tanh(c')) P)
-
-Without P, h' is sigmoid(o) · tanh(c'), which TensorFlow's cell doesn't clip.
-
-Reference: Sak et al. 2014; gates and clips in the order of TensorFlow 1's
-`LSTMCell`, which the published weights were trained with.
+Gates and clips are in the order of TensorFlow 1's `LSTMCell`, which the published weights
+were trained with.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,7 @@
 """The highest score of each n-gram filter over the windows of a word, for training.
 
-Its gradient is written out: it needs of each score only whether it is the highest. The
-words are taken in pieces, so that a long word costs more in its own piece only. Pieces
-are cut in the graph, or before it, so that XLA can compile their shapes.
+Its gradient is written out: it needs of each score only whether it is the highest. A long
+word costs more in its own piece only. Pieces are cut in the graph, or before it for XLA.
 """
 
 from typing import NamedTuple
@@ -113,18 +112,14 @@ def _pieces(words, ends, width):
 def _forward(words, ends, filters):
     """The maxima; and the windows of all pieces, and which scores are the highest."""
     n_pieces, piece = _pieces(words, ends, filters.width)
-    depth, n_filters = filters.kernel.shape
+    (depth, n_filters), dtype = filters.kernel.shape, filters.table.dtype
 
     def one_piece(i, arrays):
         values = _piece_forward(piece(i), filters)
         return i + 1, write_all(arrays, (i, i, i), values)
 
-    dtype = filters.table.dtype
-    arrays = (
-        rows_array(dtype, n_pieces, n_filters),
-        rows_array(dtype, n_pieces, depth),
-        rows_array(tf.bool, n_pieces, n_filters),
-    )
+    sizes = (dtype, n_filters), (dtype, depth), (tf.bool, n_filters)
+    arrays = tuple(rows_array(of, n_pieces, width) for of, width in sizes)
     _, arrays = tf.while_loop(
         lambda i, _: i < n_pieces, one_piece, (0, arrays), parallel_iterations=1
     )
@@ -140,8 +135,7 @@ def _piece_forward(ids, filters):
     places = tf.shape(x)[0] - filters.width + 1
     windows = [x[k : k + places] for k in range(filters.width)]
     windows = tf.reshape(tf.concat(windows, axis=2), [-1, depth])
-    scores = tf.matmul(windows, filters.kernel)
-    scores = tf.reshape(scores, [places, -1, n_filters])
+    scores = tf.reshape(tf.matmul(windows, filters.kernel), [places, -1, n_filters])
     highest = tf.reduce_max(scores, axis=0)
     return highest, windows, tf.reshape(scores == highest, [-1, n_filters])
 
@@ -153,14 +147,11 @@ def _backward(words, ends, filters, *, kept, upstream):
     n_ids, dim = filters.table.shape[0], filters.table.shape[1] - 1
 
     def one_piece(i, start, sums):
-        first = i * WORDS_AT_ONCE
+        ids, first = piece(i), i * WORDS_AT_ONCE
+        end = start + (tf.shape(ids)[0] - filters.width + 1) * tf.shape(ids)[1]
+        kept = windows[start:end], highest[start:end]
         d_maxima = upstream[first : first + WORDS_AT_ONCE]
-        ids = piece(i)
-        places, n_words = tf.shape(ids)[0] - filters.width + 1, tf.shape(ids)[1]
-        end = start + places * n_words
-        gradients = _piece_backward(
-            ids, filters, windows[start:end], highest[start:end], d_maxima
-        )
+        gradients = _piece_backward(ids, filters, *kept, d_maxima)
         return i + 1, end, tuple(a + b for a, b in zip(sums, gradients))
 
     dtype = _sum_dtype(upstream)
@@ -177,8 +168,20 @@ def _piece_backward(ids, filters, windows, highest, upstream):
     transposed = tf.reshape(filters.kernel, [filters.width, dim + 1, -1])[:, :dim]
     transposed = tf.transpose(tf.reshape(transposed, [filters.width * dim, -1]))
     shape = tf.shape(ids)[0] - filters.width + 1, tf.shape(ids)[1], highest.shape[1]
-    d_scores = _of_highest(tf.reshape(highest, shape), upstream)
-    d_x = _folded(tf.matmul(d_scores, transposed), tf.shape(ids), filters.width)
+    # The gradient of the scores: equal shares if several are the highest. TensorFlow's own
+    # gradient of a maximum lets the host wait for a GPU.
+    highest = tf.cast(tf.reshape(highest, shape), upstream.dtype)
+    d_scores = highest * (upstream / tf.reduce_sum(highest, axis=0))
+    d_scores = tf.reshape(d_scores, [-1, upstream.shape[1]])
+    # That of the characters' vectors, from that of the windows.
+    d_windows = tf.matmul(d_scores, transposed)
+    d_windows = tf.reshape(d_windows, [*shape[:2], filters.width, dim])
+    d_x = tf.add_n(
+        [
+            tf.pad(d_windows[:, :, k], [[k, filters.width - 1 - k], [0, 0], [0, 0]])
+            for k in range(filters.width)
+        ]
+    )
     gradients = (
         tf.math.unsorted_segment_sum(d_x, ids, n_ids),
         tf.matmul(windows, d_scores, transpose_a=True),
@@ -193,22 +196,3 @@ def _sum_dtype(upstream):
 def _gradients(d_table, d_kernel, dtype):
     """The gradients of `_with_outside`'s table and of the kernel."""
     return tf.cast(tf.pad(d_table, [[0, 0], [0, 1]]), dtype), tf.cast(d_kernel, dtype)
-
-
-def _of_highest(highest, upstream):
-    """The gradient of the scores: equal shares if several are the highest."""
-    # TensorFlow's own gradient of a maximum lets the host wait for a GPU.
-    highest = tf.cast(highest, upstream.dtype)
-    shares = highest * (upstream / tf.reduce_sum(highest, axis=0))
-    return tf.reshape(shares, [-1, upstream.shape[1]])
-
-
-def _folded(d_windows, shape, width):
-    """The gradient of the characters' vectors from that of the windows."""
-    places = shape[0] - width + 1
-    d_windows = tf.reshape(d_windows, [places, shape[1], width, -1])
-    parts = [
-        tf.pad(d_windows[:, :, k], [[k, width - 1 - k], [0, 0], [0, 0]])
-        for k in range(width)
-    ]
-    return tf.add_n(parts)

@@ -5,14 +5,14 @@ import tensorflow as tf
 
 
 def masked_mean(x, mask) -> tf.Tensor:
-    """Mean over the real tokens `(batch, dim)`; 0 without any, as in the other functions."""
+    """Mean over the real tokens `(batch, dim)`, 0 without any."""
     total = tf.reduce_sum(tf.where(mask[..., None], x, 0), axis=1)
     count = tf.reduce_sum(tf.cast(mask, total.dtype), axis=1)
     return total / tf.expand_dims(tf.maximum(count, 1), 1)
 
 
 def masked_max(x, mask) -> tf.Tensor:
-    """Maximum over the real tokens: `(batch, time, dim)` → `(batch, dim)`."""
+    """Maximum over the real tokens `(batch, dim)`, 0 without any."""
     lowest = tf.reduce_min(x, axis=1, keepdims=True)  # never above a real token
     highest = tf.reduce_max(tf.where(mask[..., None], x, lowest), axis=1)
     return tf.where(tf.reduce_any(mask, axis=1, keepdims=True), highest, 0)
@@ -39,8 +39,7 @@ class _Pooling(keras.layers.Layer):
 class MeanPooling(_Pooling):
     """The mean over the real tokens of each sentence, 0 for a sentence without any.
 
-    Keras' `GlobalAveragePooling1D` divides by 0 there, so that one empty text makes all
-    weights NaN.
+    Keras' `GlobalAveragePooling1D` divides by 0 there: one empty text makes weights NaN.
 
     Call arguments:
         x: float tensor `(batch, time, dim)`, such as `Elmo` returns.

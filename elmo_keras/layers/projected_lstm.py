@@ -12,10 +12,9 @@ from elmo_keras.argument_checks import (
     check_numbers,
 )
 from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
-from elmo_keras.layers.flat_sentences import padded, real_tokens
+from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype
-from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.recurrence import over_packed
 
 
@@ -91,20 +90,18 @@ class ProjectedLSTM(keras.layers.Layer):
         self.return_state = return_state
 
     def build(self, input_shape):
-        def add(name, initializer, *shape, **kwargs):
-            return self.add_weight(shape, initializer, name=name, **kwargs)
+        def add(name, shape, initializer, **kwargs):
+            return self.add_weight(shape, initial(initializer), name=name, **kwargs)
 
         dim, units, width = self.output_dim, self.units, 4 * self.units
-        self.kernel = add("kernel", initial("glorot_uniform"), input_shape[-1], width)
+        self.kernel = add("kernel", (input_shape[-1], width), "glorot_uniform")
         shape = block_shape(dim, width)
-        self.recurrent_kernel = add("recurrent_kernel", initial(Blocked()), *shape)
-        self.bias = add("bias", "zeros", width, autocast=False)
+        self.recurrent_kernel = add("recurrent_kernel", shape, Blocked())
+        self.bias = add("bias", (width,), "zeros", autocast=False)
         self.projection_kernel = None
         if self.projection_dim is not None:
             shape = block_shape(units, dim)
-            self.projection_kernel = add(
-                "projection_kernel", initial(Blocked()), *shape
-            )
+            self.projection_kernel = add("projection_kernel", shape, Blocked())
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
@@ -130,43 +127,27 @@ class ProjectedLSTM(keras.layers.Layer):
         return over_full_rows(*self._operands(x, state), continuing=continuing)
 
     def _operands(self, x, state):
-        output, cell = state
-        return (
-            tf.cast(x, self.compute_dtype),
-            self._weights(),
-            State(
-                tf.cast(output, self.compute_dtype),
-                tf.cast(cell, cell_dtype(self.compute_dtype)),
-            ),
-            Clips(
-                self.cell_clip, None if self.projection_dim is None else self.proj_clip
-            ),
-        )
+        def compute(tensor, dtype=self.compute_dtype):
+            return tf.cast(tf.convert_to_tensor(tensor), dtype)
 
-    def _weights(self):
-        projection_kernel = self.projection_kernel
-        if projection_kernel is not None:
-            projection_kernel = self._compute(projection_kernel)
-        bias = tf.convert_to_tensor(self.bias)
-        bias = tf.cast(bias, cell_dtype(self.compute_dtype))
+        output, cell = state
+        wide = cell_dtype(self.compute_dtype)
+        bias = compute(self.bias, wide)
         # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
         forget = tf.constant([0.0, 0.0, self.forget_bias, 0.0], bias.dtype)
         bias = tf.reshape(tf.reshape(bias, [4, -1]) + forget[:, None], [-1])
-        return Weights(
-            self._compute(self.kernel),
-            self._compute(self.recurrent_kernel),
-            bias,
-            projection_kernel,
-        )
-
-    def _compute(self, variable):
-        return tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
+        weights = compute(self.kernel), compute(self.recurrent_kernel), bias
+        clips = Clips(self.cell_clip, None)
+        if self.projection_kernel is not None:
+            weights += (compute(self.projection_kernel),)
+            clips = Clips(self.cell_clip, self.proj_clip)
+        state = State(compute(output), compute(cell, wide))
+        return compute(x), Weights(*weights), state, clips
 
     def zero_state(self, batch_size):
-        return (
-            tf.zeros((batch_size, self.output_dim), self.compute_dtype),
-            tf.zeros((batch_size, self.units), cell_dtype(self.compute_dtype)),
-        )
+        output = tf.zeros((batch_size, self.output_dim), self.compute_dtype)
+        cell = tf.zeros((batch_size, self.units), cell_dtype(self.compute_dtype))
+        return output, cell
 
     def compute_mask(self, inputs, mask=None):
         return (mask, None) if self.return_state else mask

@@ -1,10 +1,9 @@
 """The recurrence of an LSTM over packed tokens, and its gradient.
 
-A step computes `lstm_cell` for the rows that still have a token (`packing.Packing`).
+A step computes `lstm_cell` for the rows that still have a token, see `over_sentences`.
 x W + b does not depend on the step before: it is one matrix product for many steps, in
-pieces of bounded size. The gradient is written out because that of a `tf.while_loop`
-adds up weight gradients step by step, where one matrix product over all tokens is
-enough.
+pieces of bounded size. The gradient is written out, as that of a `tf.while_loop` adds up
+weight gradients step by step; here it is one matrix product over all tokens.
 """
 
 import functools
@@ -32,9 +31,9 @@ PIECE_SIZE = 2**25
 def over_packed(x, weights: Weights, state: State, clips: Clips, *, sizes, keep: bool):
     """One LSTM layer over packed tokens: outputs (tokens, projection), last state.
 
-    `x` is (tokens, in), `sizes` are `Packing`'s, and `state` has its rows in packed
-    order. `keep` says whether the gradient's activations are kept, 5 · units numbers per
-    token; if not, the gradient runs the recurrence once more.
+    `x` is (tokens, in), `sizes` and the order of `state` are those of `over_sentences`.
+    `keep` says whether the gradient's activations are kept, 5 · units numbers per token;
+    if not, the gradient runs the recurrence once more.
     """
     tensors = [weight for weight in weights if weight is not None]
     rows = [tf.TensorSpec((None, *t.shape[1:]), t.dtype) for t in (x, sizes, *state)]
@@ -58,14 +57,8 @@ def recurrence_graph(signature, clips, keep, *, eager):
 
             def gradient(d_outputs, *d_last):
                 gates, cells = kept or _forward(*operands, keep=True)[2]
-                return _backward(
-                    *operands,
-                    outputs=outputs,
-                    gates=gates,
-                    cells=cells,
-                    d_outputs=d_outputs,
-                    d_last=State(*d_last),
-                )
+                activations = outputs, gates, cells
+                return _backward(*operands, activations, d_outputs, State(*d_last))
 
             return (outputs, *last), gradient
 
@@ -75,7 +68,7 @@ def recurrence_graph(signature, clips, keep, *, eager):
 
 
 class Steps:
-    """Slices of packed tokens and of rows' state; `sizes` are `Packing`'s."""
+    """Slices of packed tokens and of rows' state, by `sizes` of `over_sentences`."""
 
     def __init__(self, sizes):
         self.sizes = sizes
@@ -136,8 +129,7 @@ def _forward(x, sizes, weights, state, clips, *, keep):
             if weights.projection_kernel is not None:
                 output = clip(product(output, weights.projection_kernel), clips.output)
             new = State(output, cells)
-            last = steps.ending(new, step)
-            values = new.output, *last, tf.concat(gates, axis=1), new.cell
+            values = output, *steps.ending(new, step), tf.concat(gates, axis=1), cells
             # From the last step to the first: the rows that end last come first.
             from_the_end = steps.number - 1 - step
             indices = step, from_the_end, from_the_end, step, step
@@ -149,17 +141,15 @@ def _forward(x, sizes, weights, state, clips, *, keep):
 
     n_rows = tf.reduce_sum(sizes[:1])  # rows of the first step; others have no token
     rows = rows_of_state(state, [0], n_rows[None])
-    arrays = [
-        rows_array(part.dtype, steps.number, part.shape[1])
-        for part in (state.output, *state)
-    ]
+    columns = [(part.dtype, part.shape[1]) for part in (state.output, *state)]
     if keep:
-        for width in (weights.kernel.shape[1], state.cell.shape[1]):
-            arrays.append(rows_array(state.cell.dtype, steps.number, width))
+        widths = weights.kernel.shape[1], state.cell.shape[1]
+        columns += [(state.cell.dtype, width) for width in widths]
+    arrays = tuple(rows_array(dtype, steps.number, width) for dtype, width in columns)
     _, _, arrays = tf.while_loop(
         lambda s, *_: s < steps.number,
         piece,
-        (0, rows, tuple(arrays)),
+        (0, rows, arrays),
         parallel_iterations=1,  # the next piece is not computed ahead
     )
     outputs, *packed = (array.concat() for array in arrays)
@@ -168,10 +158,9 @@ def _forward(x, sizes, weights, state, clips, *, keep):
     return outputs, State(*last), kept
 
 
-def _backward(
-    x, sizes, weights, state, clips, *, outputs, gates, cells, d_outputs, d_last
-):
+def _backward(x, sizes, weights, state, clips, activations, d_outputs, d_last):
     """Gradients with respect to x, each part of the state and each of the weights."""
+    outputs, gates, cells = activations
     outputs_before, cells_before = _before(sizes, state, outputs, cells)
     gates = tf.split(gates, 4, axis=1)
     # All factors of the steps' gradients: (tokens, 7 · units).

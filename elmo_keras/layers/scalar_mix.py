@@ -27,8 +27,7 @@ class ScalarMix(keras.layers.Layer):
             `trainable=False` they stay fixed. w and γ are stored in float32 or more.
         gamma: initial value of γ.
         layer_norm: whether each layer is normalised first, over the features of
-            each token, without parameters. (bilm-tf normalises over all tokens
-            of a batch, so that a vector depends on the rest of the batch.)
+            each token (bilm-tf: over all tokens of a batch), without parameters.
         regularizer: Keras regularizer of w. The paper's λ‖w‖² is
             `keras.regularizers.L2(λ)`.
 
@@ -68,13 +67,13 @@ class ScalarMix(keras.layers.Layer):
                 "`layers` should be 'mix', 'average', 'top' or the index of a layer. "
                 f"Received: {layers!r}"
             )
-        if mix is not None and layers != "mix":
-            raise ValueError(
-                "`mix` should be None unless `layers` is 'mix'. "
-                f"Received: {mix!r} with {layers!r}"
-            )
         check_finite("`gamma`", gamma)
         if mix is not None:
+            if layers != "mix":
+                raise ValueError(
+                    "`mix` should be None unless `layers` is 'mix'. "
+                    f"Received: {mix!r} with {layers!r}"
+                )
             check_finite("`mix`", mix, 1)
             mix = [float(weight) for weight in mix]
         super().__init__(**kwargs)
@@ -161,13 +160,13 @@ class ScalarMix(keras.layers.Layer):
         self, *, mix: Sequence[float] | None = None, gamma: float | None = None
     ) -> None:
         """Sets w and γ of a built mix, finite numbers; None leaves a value as it is."""
-        if mix is not None:
-            self._check_mix(mix)
         if gamma is not None:
             check_finite("`gamma`", gamma)
-            self.gamma.assign(gamma)
         if mix is not None:
+            self._check_mix(mix)
             self.scalars.assign(mix)
+        if gamma is not None:
+            self.gamma.assign(gamma)
 
     def compute_mask(self, inputs, mask=None):
         return mask[0] if isinstance(mask, (list, tuple)) else None

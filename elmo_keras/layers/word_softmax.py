@@ -40,10 +40,10 @@ class WordSoftmax(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
 
     def build(self, input_shape):
-        dim, size = input_shape[-1], self.vocabulary_size
-        normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
-        self.kernel = self.add_weight((size, dim), initial(normal), name="kernel")
-        self.bias = self.add_weight((size,), "zeros", name="bias")
+        shape = self.vocabulary_size, input_shape[-1]
+        normal = keras.initializers.RandomNormal(stddev=shape[1] ** -0.5)
+        self.kernel = self.add_weight(shape, initial(normal), name="kernel")
+        self.bias = self.add_weight(shape[:1], "zeros", name="bias")
 
     def call(self, inputs):
         return word_logits(inputs, *self.table())

@@ -6,9 +6,8 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.layers.blocked_weights import blocked
-from elmo_keras.layers.flat_sentences import padded, real_tokens
+from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
-from elmo_keras.layers.packing import over_sentences
 from elmo_keras.layers.recurrence import over_packed
 from elmo_keras.layers.unquantized import Embedding
 from elmo_keras.tasks.token_vectors import TokenVectors, named_weights
