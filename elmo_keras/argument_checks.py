@@ -41,11 +41,10 @@ def check_numbers(least: float, most: float = MAX_FLOAT, **values: Any) -> None:
 
 
 def check_clips(**values: Any) -> None:
-    _check(
-        values,
-        lambda v: v is None or (_is_number(v) and 0 < v <= MAX_FLOAT),
-        "None or above 0",
-    )
+    def is_clip(v):
+        return v is None or (_is_number(v) and 0 < v <= MAX_FLOAT)
+
+    _check(values, is_clip, "None or above 0")
 
 
 def check_choices(choices: Sequence[Any], **values: Any) -> None:
@@ -61,15 +60,13 @@ def check_names(**values: Any) -> None:
 def check_finite(name: str, values: Any, rank: int = 0) -> None:
     """Refuses what is no number, or no numbers with rank 1, that float32 can hold."""
     array = np.asarray(values)
+    received = f"Received: {array.tolist()!s:.200}"
     if array.dtype.kind not in "iuf" or array.ndim != rank:
-        expected = "numbers" if rank else "a number"
         raise TypeError(
-            f"{name} should be {expected}. Received: {array.tolist()!s:.200}"
+            f"{name} should be {'numbers' if rank else 'a number'}. {received}"
         )
     if not (np.abs(array) <= np.finfo(np.float32).max).all():
-        raise ValueError(
-            f"{name} should be finite in float32. Received: {array.tolist()!s:.200}"
-        )
+        raise ValueError(f"{name} should be finite in float32. {received}")
 
 
 def _is_number(value):

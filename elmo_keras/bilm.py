@@ -41,8 +41,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             `elmo_keras.character_ids`; `<S>` and `</S>` are not added here.
         mask: boolean tensor `(batch, time)`; if None, tokens whose character
             ids are all 0 are masked.
-        initial_state: a state as returned by a call, or None for zeros. The
-            layer keeps no state from one call to the next.
+        initial_state: a state as returned by a call, or None for zeros.
         training: whether dropout is applied; see also `layers.ProjectedLSTM`.
 
     Output: a list of `config.n_layers + 1` tensors
@@ -71,8 +70,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         check_process()
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
-        config = ElmoConfig.of(config)
-        self.config = config
+        self.config = config = ElmoConfig.of(config)
         self.vocabulary_size = vocabulary_size
         self.dropout = dropout
         self.return_state = return_state
@@ -132,10 +130,9 @@ class BidirectionalLanguageModel(keras.layers.Layer):
     def layers_of_sentences(
         self, tokens, lengths, *, keep_boundaries=False, training=False
     ):
-        """All layers of flat sentences, see `layers.flat_sentences`.
+        """All layers of flat sentences, around each of which `<S>` and `</S>` are put.
 
-        `<S>` and `</S>` are put around each sentence here. There is no padding:
-        nothing is computed where there is no token.
+        There is no padding, see `layers.flat_sentences`.
 
         Args:
             tokens: words, string `(tokens,)`; character ids, integers
@@ -143,8 +140,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
                 `(tokens + 2 · sentences, projection_dim)`, among which those of `<S>`
                 and `</S>` are already.
             lengths: int32 `(sentences,)`, the number of tokens of each sentence.
-            keep_boundaries: whether the result holds `<S>` and `</S>` as well,
-                two more tokens for each sentence.
+            keep_boundaries: whether the result holds `<S>` and `</S>` as well.
             training: as in a call.
 
         Returns:
@@ -173,7 +169,6 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         Args:
             tokens: words, string `(words,)`, or character ids, integers
                 `(..., characters)`.
-            training: as in a call.
 
         Returns:
             float tensor `(words, projection_dim)` or `(..., projection_dim)`.

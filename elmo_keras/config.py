@@ -31,6 +31,14 @@ SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
 TokenizerName = Literal["spaces", "words", "ewt", "gsd"]
 Splitting = Literal[TokenizerName, "whitespace", "unicode_script"]
 Arithmetic = Literal["float32", "bfloat16", "mixed_bfloat16", "int8"]
+_CHOICES = {
+    "activation": ("relu", "tanh"),
+    "unicode_normalization": (None, "NFC"),
+    "cut_at": ("byte", "character"),
+    "use_skip_connections": (True, False),
+    "lstm_projection": (True, False),
+    "tokenizer": get_args(TokenizerName),
+}
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {
     "units": ("lstm", "dim"),
@@ -45,16 +53,11 @@ _PUBLISHED_KEYS = {
     "char_embedding_dim": ("char_cnn", "embedding", "dim"),
     "max_characters_per_token": ("char_cnn", "max_characters_per_token"),
 }
-# Not published: how this package turns words into characters. Readers of the
-# published format ignore sections that they don't know.
-_OWN_KEYS = {
-    "unicode_normalization": ("elmo_keras", "unicode_normalization"),
-    "cut_at": ("elmo_keras", "cut_at"),
-    "tokenizer": ("elmo_keras", "tokenizer"),
-    "word_embedding_dim": ("elmo_keras", "word_embedding_dim"),
-    "lstm_projection": ("elmo_keras", "lstm_projection"),
-}
-_KEYS = _PUBLISHED_KEYS | _OWN_KEYS
+# Not published. Readers of the published format ignore sections that they don't know.
+_OWN = (
+    "unicode_normalization cut_at tokenizer word_embedding_dim lstm_projection".split()
+)
+_KEYS = _PUBLISHED_KEYS | {name: ("elmo_keras", name) for name in _OWN}
 
 # bilm-tf and AllenNLP require 262 at prediction (the 261 of training and the id 0
 # of masked positions); a file written by training says 261.
@@ -70,11 +73,10 @@ MAX_OPTIONS = 2**20  # bytes of an options.json
 class TokenDictionary:
     """The characters and words that a model of ELMoForManyLangs or of tokens knows.
 
-    Each has one key on a line; line i, counted from 0, is the key of id i. The line of
-    an id without a key is empty. Among the characters, which are Unicode, are the marks
-    of `CHARACTER_MARKS`, among the words is `<oov>`; either may be empty, but not both.
-    With `is_vocabulary` the words are those of a `vocab.txt` of bilm-tf, `<S>`, `</S>`
-    and `<UNK>` among them, and there are no characters.
+    Line i, counted from 0, is the key of id i, or empty if it has none. Among the
+    characters, which are Unicode, are the marks of `CHARACTER_MARKS`, among the words is
+    `<oov>`; either may be empty, but not both. With `is_vocabulary` the words are those
+    of a `vocab.txt` of bilm-tf with its special words, and there are no characters.
 
     Raises:
         ValueError: a mark is missing, or a key occurs twice.
@@ -124,17 +126,12 @@ class TokenDictionary:
 
 def _check_keys(field, text, marks):
     keys = [key for key in text.split("\n") if key]
-    missing = sorted(set(marks) - set(keys))
-    if missing:
-        raise ValueError(
-            f"The dictionary of {field} should hold {' '.join(marks)}. Missing: "
-            f"{' '.join(missing)}"
-        )
-    if len(set(keys)) != len(keys):
+    expected = f"The dictionary of {field} should hold"
+    if missing := sorted({*marks} - {*keys}):
+        raise ValueError(f"{expected} {' '.join(marks)}. Missing: {' '.join(missing)}")
+    if len({*keys}) != len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(
-            f"The dictionary of {field} should hold each key once. Twice: {twice!r}"
-        )
+        raise ValueError(f"{expected} each key once. Twice: {twice!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,12 +158,12 @@ class ElmoConfig:
             `"NFC"`.
         cut_at: where a word that is too long is cut: `"byte"` (as published)
             or `"character"`, after the last whole UTF-8 character that fits.
-        dictionary: None if the characters of a word are its UTF-8 bytes; the
-            `TokenDictionary`, or a mapping of its fields, of a model of
-            ELMoForManyLangs. There the characters are Unicode characters, and words are
-            cut after `max_characters_per_token` − 2 of them, or that of a language model
-            of tokens, whose `word_embedding_dim` is `projection_dim`. Without characters in the
-            dictionary, `filters` are empty, `n_highway` and `char_embedding_dim` 0.
+        dictionary: None if the characters of a word are its UTF-8 bytes; or a
+            `TokenDictionary`, or a mapping of its fields: of a model of ELMoForManyLangs,
+            whose words are cut after `max_characters_per_token` − 2 Unicode characters;
+            or of a language model of tokens, whose `word_embedding_dim` is
+            `projection_dim`. Without characters in the dictionary, `filters` are empty,
+            `n_highway` and `char_embedding_dim` 0.
         word_embedding_dim: size of the vector that each word of the dictionary has
             beside those of its characters, 0 without words.
         lstm_projection: whether LSTM layers have a projection even if `units` is
@@ -213,13 +210,9 @@ class ElmoConfig:
         check_counts(1, _MAX_SIZE, units=self.units, projection_dim=self.projection_dim)
         check_counts(1, _MAX_LAYERS, n_layers=self.n_layers)
         check_counts(0, _MAX_LAYERS, n_highway=self.n_highway)
-        check_choices(("relu", "tanh"), activation=self.activation)
-        check_choices((None, "NFC"), unicode_normalization=self.unicode_normalization)
-        check_choices(("byte", "character"), cut_at=self.cut_at)
         check_clips(cell_clip=self.cell_clip, proj_clip=self.proj_clip)
-        check_choices((True, False), use_skip_connections=self.use_skip_connections)
-        check_choices((True, False), lstm_projection=self.lstm_projection)
-        check_choices(get_args(TokenizerName), tokenizer=self.tokenizer)
+        for name, choices in _CHOICES.items():
+            check_choices(choices, **{name: getattr(self, name)})
         has_words = self.dictionary is not None and self.dictionary.words
         least, most = (1, _MAX_CHARACTERS) if has_words else (0, 0)
         if self.is_of_tokens:
@@ -263,12 +256,10 @@ class ElmoConfig:
 
     @property
     def is_of_many_langs(self) -> bool:
-        """Whether it is a model of ELMoForManyLangs."""
         return self.dictionary is not None and not self.dictionary.is_vocabulary
 
     @property
     def n_filters(self) -> int:
-        """Number of character n-gram filters of all widths."""
         return sum(count for _, count in self.filters)
 
     @property
@@ -280,9 +271,8 @@ class ElmoConfig:
     @property
     def has_projection(self) -> bool:
         """Whether the token representation ends with a projection."""
-        if self.is_of_tokens:
-            return False
-        return self.is_of_many_langs or self.n_filters != self.projection_dim
+        differ = self.n_filters != self.projection_dim and not self.is_of_tokens
+        return self.is_of_many_langs or differ
 
     @property
     def has_lstm_projection(self) -> bool:
@@ -310,10 +300,7 @@ class ElmoConfig:
 
     @classmethod
     def preset(cls, name: str) -> "ElmoConfig":
-        """Sizes by name. They hold no weights: a biLM made of them starts at random.
-
-        `Elmo.from_pretrained` reads the weights that were published in some of these
-        sizes.
+        """Sizes by name, without weights: a biLM made of them starts at random.
 
         Args:
             name: `small`, `medium`, `original` (sizes of published models), `tiny`
@@ -322,10 +309,7 @@ class ElmoConfig:
         Raises:
             ValueError: there is no preset of that name.
         """
-        if name not in PRESETS:
-            raise ValueError(
-                f"`name` should be one of {sorted(PRESETS)}. Received: {name!r}"
-            )
+        check_choices(sorted(PRESETS), name=name)
         return PRESETS[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -350,13 +334,10 @@ class ElmoConfig:
     def from_options(
         cls, options: Mapping[str, Any], dictionary: TokenDictionary | None = None
     ) -> "ElmoConfig":
-        """Makes a configuration from the content of a published `options.json`.
+        """The configuration of the content of a published `options.json`.
 
-        Keys for training are ignored.
-
-        Args:
-            options: the content.
-            dictionary: of a model of ELMoForManyLangs or of tokens.
+        Keys for training are ignored. `dictionary` is that of a model of
+        ELMoForManyLangs or of tokens.
 
         Raises:
             ValueError: a key is missing or a value is out of range, or the dictionary
@@ -364,13 +345,8 @@ class ElmoConfig:
         """
         _check_characters(options, dictionary)
         # In a published file a missing key means "none", not the default.
-        fields = {
-            "n_layers": 1,
-            "n_highway": 0,
-            "cell_clip": None,
-            "proj_clip": None,
-            "use_skip_connections": False,
-        }
+        fields: dict[str, Any] = {"n_layers": 1, "n_highway": 0}
+        fields |= {"cell_clip": None, "proj_clip": None, "use_skip_connections": False}
         keys = _KEYS
         if is_of_tokens(options):
             fields |= {"filters": (), "char_embedding_dim": 0}
@@ -382,10 +358,8 @@ class ElmoConfig:
             if value is not None:
                 fields[field] = value
             elif field in ("units", "projection_dim", "filters"):
-                raise ValueError(
-                    f"The options lack `{'.'.join(path)}`. Received: "
-                    f"{shortened(options)}"
-                )
+                lacking = f"The options lack `{'.'.join(path)}`."
+                raise ValueError(f"{lacking} Received: {shortened(options)}")
         return cls(**fields, dictionary=dictionary)
 
     def to_options(self) -> dict[str, Any]:
@@ -399,11 +373,9 @@ class ElmoConfig:
         fields = dataclasses.asdict(self)
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for field, path in _KEYS.items():
-            if self.is_of_tokens and (
-                path[0] == "char_cnn" or field == "word_embedding_dim"
-            ):
-                continue
-            if field in _PUBLISHED_KEYS or fields[field] != defaults[field]:
+            of_words = path[0] == "char_cnn" or field == "word_embedding_dim"
+            published = field in _PUBLISHED_KEYS or fields[field] != defaults[field]
+            if published and not (of_words and self.is_of_tokens):
                 _insert(options, path, fields[field])
         if self.dictionary is None:
             _insert(options, _N_CHARACTERS, 262)
@@ -441,15 +413,13 @@ def read_options(path: str | Path) -> dict[str, Any]:
     content = whole_file(path, MAX_OPTIONS)
     try:
         options = json.loads(content.decode())
-    except RecursionError as error:
-        raise ValueError(f"{path} should hold JSON. It is nested too deep.") from error
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ValueError(f"{path} should hold JSON. {error}") from error
-    if not isinstance(options, dict):
-        raise ValueError(
-            f"{path} should hold a JSON object. Received: {shortened(options)}"
-        )
-    return options
+    if isinstance(options, dict):
+        return options
+    raise ValueError(
+        f"{path} should hold a JSON object. Received: {shortened(options)}"
+    )
 
 
 def has_dictionary(options: Mapping[str, Any]) -> bool:

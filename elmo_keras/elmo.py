@@ -34,8 +34,8 @@ class Elmo(keras.layers.Layer):
     No state is kept: a sentence has the same vectors alone and in any batch.
     `<S>` and `</S>` are put around each sentence before the biLM reads it.
 
-    A call outside of a graph traces one, which takes about a second at the first call;
-    after `tf.config.run_functions_eagerly(True)` it computes without.
+    The first call outside of a graph traces one for about a second; none does after
+    `tf.config.run_functions_eagerly(True)`.
 
     Args:
         config: `ElmoConfig` of the biLM, or a mapping of its fields. The weights
@@ -52,18 +52,16 @@ class Elmo(keras.layers.Layer):
         layer_norm: whether each layer is normalised before the mix.
         trainable_bilm: whether the biLM is trained as well. A frozen biLM stays
             frozen even if `trainable` is set on a model that contains the layer.
-        keep_sentence_boundaries: whether the output keeps the positions of
-            `<S>` and `</S>`, which makes it longer by two.
+        keep_sentence_boundaries: whether the output is longer by `<S>` and `</S>`.
 
     Call arguments:
-        inputs: tokens, character ids or layers. Tokens are a string tensor
-            `(batch, time)` padded with `""` after each sentence, a RaggedTensor, or
-            (outside of a functional model) lists or an array of `str`. They are not
-            split: spaces in a token are characters of it. Character ids are an
-            integer tensor `(batch, time, characters)` as `elmo_keras.character_ids`
-            returns them, all 0 at padding. Layers are a float tensor
-            `(batch, num_layers + 1, time, 2 · projection_dim)` as
-            the method `all_layers` returned them; they are mixed, not computed again.
+        inputs: tokens, a string tensor `(batch, time)` padded with `""` after each
+            sentence, a RaggedTensor, or (outside of a functional model) lists or an
+            array of `str`, which are not split at spaces. Or character ids, an integer
+            tensor `(batch, time, characters)` as `elmo_keras.character_ids` returns
+            them, all 0 at padding. Or layers, a float tensor `(batch, num_layers + 1,
+            time, 2 · projection_dim)` as the method `all_layers` returned them, to be
+            mixed.
         training: whether dropout is applied.
 
     Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
@@ -71,9 +69,8 @@ class Elmo(keras.layers.Layer):
     `(batch, num_layers + 1, time, 2 · projection_dim)`, without a mask.
 
     Raises:
-        ValueError: an argument is out of range, the shape of the inputs does
-            not fit their dtype, such as that of sentences that are not split into
-            tokens, or layers are passed while the biLM is trained.
+        ValueError: an argument is out of range, the shape of the inputs does not fit
+            their dtype, or layers are passed while the biLM is trained.
 
     Example:
 
@@ -111,8 +108,7 @@ class Elmo(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.supports_jit = False  # XLA has no strings
-        config = ElmoConfig.of(config)
-        self.config = config
+        self.config = ElmoConfig.of(config)
         self.num_representations = num_representations
         self.layer_choice = layers
         self.dropout = dropout
@@ -120,9 +116,7 @@ class Elmo(keras.layers.Layer):
         self.layer_norm = layer_norm
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.bilm = BidirectionalLanguageModel(
-            config,
-            name="bilm",
-            dtype=self.dtype_policy,
+            self.config, name="bilm", dtype=self.dtype_policy
         )
         self.trainable_bilm = trainable_bilm
         # Graphs also for eager calls: their vectors have the same last digits.
@@ -180,6 +174,7 @@ class Elmo(keras.layers.Layer):
         self._set_trainable(self.trainable)
 
     def _set_trainable(self, value):
+        # Not by the property: TensorFlow sets no attribute to the value that it has.
         keras.layers.Layer.trainable.fset(self, value)  # pyright: ignore[reportOptionalCall]
         self.bilm.trainable = bool(value) and self.trainable_bilm
 
@@ -196,13 +191,11 @@ class Elmo(keras.layers.Layer):
     ) -> "Elmo":
         """An `Elmo` layer with the weights of a trained biLM.
 
-        The name of a published model (`elmo-keras models` lists them) or
-        its address is downloaded to a cache.
-
         Args:
-            model: a model directory (`options.json`, `weights.hdf5`), a zip or tar of
-                one, another published layout (see `find_model`), or, with `weights`,
-                the path of an `options.json`; or what `find_model` returned.
+            model: a model directory, another published layout (see `find_model`), the
+                name of a published model (`elmo-keras models` lists them) or its
+                address; or what `find_model` returned. With `weights`, the path of an
+                `options.json`.
             weights: the path of published HDF5 weights.
             layers: as in the layer.
             mix: as in the layer; None for the model's own mix, if it comes with one
@@ -215,10 +208,10 @@ class Elmo(keras.layers.Layer):
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights=weights)
+        of_mix = 1.0
         if files.mix is not None and layers == "mix" and mix is None:
-            mix = files.mix.scalars
-            gamma = files.mix.gamma if gamma is None else gamma
-        gamma = 1.0 if gamma is None else gamma
+            mix, of_mix = files.mix.scalars, files.mix.gamma
+        gamma = of_mix if gamma is None else gamma
         with values_read_later():
             elmo = cls(files.config, layers=layers, mix=mix, gamma=gamma, **kwargs)
             elmo.build()
@@ -226,11 +219,10 @@ class Elmo(keras.layers.Layer):
         return elmo
 
     def build(self, input_shape=None):
-        config = self.config
         self.bilm.build()
-        layer = (None, None, 2 * config.projection_dim)
+        layer = (None, None, 2 * self.config.projection_dim)
         for mix in self.mixes:
-            mix.build([layer] * (config.n_layers + 1))
+            mix.build([layer] * (self.config.n_layers + 1))
         self._set_trainable(self.trainable)  # now that there are variables
 
     def __call__(self, inputs, *args, **kwargs):
@@ -250,10 +242,7 @@ class Elmo(keras.layers.Layer):
         return outputs[0] if self.num_representations == 1 else outputs
 
     def all_layers(self, inputs, training: bool = False) -> tf.Tensor:
-        """All layers of the biLM, not mixed.
-
-        Args:
-            inputs, training: as in a call.
+        """All layers of the biLM, not mixed; the arguments are those of a call.
 
         Returns:
             `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at padding.
@@ -272,17 +261,16 @@ class Elmo(keras.layers.Layer):
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         learns = training or self.trainable_bilm or self.bilm.trainable
         eager = tf.executing_eagerly() and not tf.distribute.has_strategy()
-        if eager and not learns and tokens.dtype == tf.string:
-            layers = self._word_graph(tokens, lengths)
-        elif eager and not learns:
-            layers = self._id_graph(tf.cast(tokens, tf.int32), lengths)
-        else:
-            layers = self.bilm.layers_of_sentences(
-                tokens,
-                lengths,
-                keep_boundaries=self.keep_sentence_boundaries,
-                training=training,
-            )
+        compute = functools.partial(
+            self.bilm.layers_of_sentences,
+            keep_boundaries=self.keep_sentence_boundaries,
+            training=training,
+        )
+        if eager and not learns:
+            is_string = tokens.dtype == tf.string
+            tokens = tokens if is_string else tf.cast(tokens, tf.int32)
+            compute = self._word_graph if is_string else self._id_graph
+        layers = compute(tokens, lengths)
         if not self.trainable_bilm:
             layers = [tf.stop_gradient(h) for h in layers]
         if self.keep_sentence_boundaries:
@@ -304,19 +292,20 @@ class Elmo(keras.layers.Layer):
             )
         if kind == "integer":
             self.bilm.check_characters(inputs)
-        if kind == "float":
-            if self.trainable_bilm:
-                raise ValueError(
-                    "A trainable biLM (`trainable_bilm`) should compute its layers. "
-                    "Received: layers. Pass tokens."
-                )
-            shape = tf.TensorShape(inputs.shape)
-            n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
-            if not shape.is_compatible_with((None, n_layers, None, dim)):
-                raise ValueError(
-                    "Layers of this biLM should have the shape (batch, "
-                    f"{n_layers}, time, {dim}). Received: {shape}"
-                )
+        if kind == "float" and self.trainable_bilm:
+            raise ValueError(
+                "A trainable biLM (`trainable_bilm`) should compute its layers. "
+                "Received: layers. Pass tokens."
+            )
+        n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
+        shape = tf.TensorShape(inputs.shape)
+        if kind == "float" and not shape.is_compatible_with(
+            (None, n_layers, None, dim)
+        ):
+            raise ValueError(
+                f"Layers of this biLM should have the shape (batch, {n_layers}, time, "
+                f"{dim}). Received: {shape}"
+            )
         return inputs
 
     def compute_mask(self, inputs, mask=None):

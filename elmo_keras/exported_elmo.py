@@ -6,13 +6,9 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.mirrored_strategy import warn_of_replicas
-from elmo_keras.text.tokens import (
-    dense_tokens,
-    kind_and_rank,
-    received,
-    string_tensor,
-)
+from elmo_keras.text.tokens import dense_tokens, kind_and_rank, received, string_tensor
 
 LENGTHS = "sequence_len"
 
@@ -21,9 +17,8 @@ LENGTHS = "sequence_len"
 class ExportedElmo(keras.layers.Layer):
     """The vectors of a SavedModel that `elmo-keras export` wrote.
 
-    The export determines what is trained: nothing, the mix, or the biLM too. It
-    includes the dropout and the regularizer. A saved Keras model holds the weights
-    but not the graph, which is read from `directory` again.
+    The export determines what is trained, and includes dropout and regularizer. A saved
+    Keras model holds the weights but not the graph, which is read from `directory` again.
 
     Args:
         directory: the folder of one version, `OUT_DIR/<version>`.
@@ -62,21 +57,16 @@ class ExportedElmo(keras.layers.Layer):
         self.loaded = _load(self.directory)
         outputs = self.loaded.signatures["tokens"].structured_outputs
         self.output_shapes = {name: tuple(spec.shape) for name, spec in outputs.items()}
-        if output_key not in self.output_shapes:
-            raise ValueError(
-                f"`output_key` should be one of {sorted(self.output_shapes)}. "
-                f"Received: {output_key!r}"
-            )
+        check_choices(sorted(self.output_shapes), output_key=output_key)
         for variable in self.loaded.variables:
-            self._track_variable(
-                keras.Variable(
-                    variable,
-                    shape=variable.shape,
-                    dtype=variable.dtype.name,
-                    trainable=variable.trainable,
-                    name=variable.name.split(":")[0].replace("/", "_"),
-                )
+            own = keras.Variable(
+                variable,
+                shape=variable.shape,
+                dtype=variable.dtype.name,
+                trainable=variable.trainable,
+                name=variable.name.split(":")[0].replace("/", "_"),
             )
+            self._track_variable(own)
         self.built = True
 
     def __call__(self, inputs, *args, **kwargs):

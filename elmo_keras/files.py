@@ -23,11 +23,10 @@ def check_same_run(
 ) -> None:
     """Refuses to resume what has other values; the message names the first."""
     for name in {**now, **then}:
-        if now.get(name) != then.get(name):
-            raise OtherRun(
-                f"{source} was made with {name} {then.get(name)!s:.500}; this run has "
-                f"{now.get(name)!s:.500}. {advice}"
-            )
+        new, old = now.get(name), then.get(name)
+        if new != old:
+            made = f"{source} was made with {name} {old!s:.500}"
+            raise OtherRun(f"{made}; this run has {new!s:.500}. {advice}")
 
 
 def whole_file(path: str | Path, most: int) -> bytes:

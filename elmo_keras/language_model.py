@@ -136,12 +136,10 @@ class LanguageModel:
         """Yields the scores of each sentence in turn, within bounded memory.
 
         Args:
-            sentences: as in `Embedder.encode`.
+            sentences: as in `Embedder.encode`, which has the same errors.
             progress: whether to show tokens and rate.
-
-        Raises:
-            TypeError, ValueError: as in `Embedder.encode`.
         """
+        size = self._tokens_at_once
 
         def scores_of(batches):
             for batch in batches:
@@ -152,10 +150,8 @@ class LanguageModel:
             yield from stream_batches(
                 scores_of,
                 tokens_of_sentences(sentences, self.bilm.config.tokenizer),
-                lambda lengths: balanced_batches(
-                    [length + 2 for length in lengths], self._tokens_at_once
-                ),
-                batch_tokens=self._tokens_at_once,
+                lambda lengths: balanced_batches([n + 2 for n in lengths], size),
+                batch_tokens=size,
             )
 
     def perplexity(
@@ -167,32 +163,25 @@ class LanguageModel:
         """The perplexities of a text, with the full softmax.
 
         Every token and one end of each sentence are predicted, words outside of the
-        vocabulary as `<UNK>`. The text is read with each sentence from the zero state,
-        as `score` reads it, and in at most 32 rows with the state carried over from
-        sentence to sentence, as published perplexities are measured.
+        vocabulary as `<UNK>`.
 
         Args:
             text: a `Corpus`, which may be larger than memory, or sentences as in
-                `Embedder.encode`.
+                `Embedder.encode`; at least one.
             progress: whether to show predictions, rate and time left.
 
         Returns:
-            `zero` and `carried`, each with `forward`, `backward` and their `mean`.
-
-        Raises:
-            ValueError: there is no sentence.
+            `zero`, with each sentence read from the zero state, and `carried`, with the
+            state carried over from sentence to sentence in at most 32 rows, as published
+            perplexities are measured: each `forward`, `backward` and their `mean`.
         """
         check_process()
-        corpus = text
-        if not isinstance(corpus, Corpus):
-            tokenizer = self.bilm.config.tokenizer
-            corpus = Corpus.from_sentences(corpus, tokenizer=tokenizer)
-        if not len(corpus):
+        if not isinstance(text, Corpus):
+            text = Corpus.from_sentences(text, tokenizer=self.bilm.config.tokenizer)
+        if not len(text):
             raise ValueError("`text` should hold at least one sentence. It is empty.")
-        sums = log_probability_sums(
-            self.bilm, corpus, self.vocabulary, progress=progress
-        )
-        return HeldOutPerplexity.from_sums(sums, corpus.n_predictions)
+        sums = log_probability_sums(self.bilm, text, self.vocabulary, progress=progress)
+        return HeldOutPerplexity.from_sums(sums, text.n_predictions)
 
     def _scores(self, batch):
         check_process()
@@ -257,9 +246,8 @@ class LanguageModel:
         Raises:
             TypeError, ValueError: there is no such sentence, position or direction.
         """
-        [sentence] = tokens_of_sentences([tokens], self.bilm.config.tokenizer)
-        logs = self._logs(sentence, position, direction)
-        return self._best(logs, top, leave_out=self.vocabulary.special)
+        _, logs = self._logs(tokens, position, direction)
+        return self._best(logs, top)
 
     def substitutes(
         self, tokens: Sentence, position: int, *, top: int = 10
@@ -267,37 +255,37 @@ class LanguageModel:
         """The likeliest words in place of a token, by both directions.
 
         Args:
-            tokens, position, top: as in `likeliest`.
-
-        Returns:
-            As `likeliest`, without the token itself, in upper or lower case.
+            tokens, position, top: as in `likeliest`, whose result this is, without the
+                token itself, in upper or lower case.
         """
-        [sentence] = tokens_of_sentences([tokens], self.bilm.config.tokenizer)
-        logs = self._logs(sentence, position, "both")
-        word = sentence[position].decode()
-        same = self.vocabulary.encode({word, word.lower(), word.title(), word.upper()})
-        return self._best(logs, top, leave_out=[*self.vocabulary.special, *same])
+        word, logs = self._logs(tokens, position, "both")
+        same = {word, word.lower(), word.title(), word.upper()}
+        logs[self.vocabulary.encode(same)] = -np.inf
+        return self._best(logs, top)
 
     def _logs(self, tokens, position, direction):
-        """Log probabilities of all words at a position: float32 `(words,)`.
+        """The word at a position; log probabilities of all words there: `(words,)`.
 
         If the tokens before a word w and those after it depend on each other only through
         w, then p(w | before, after) ∝ p(w | before) p(w | after) / p(w).
         """
         check_choices(DIRECTIONS, direction=direction)
+        [tokens] = tokens_of_sentences([tokens], self.bilm.config.tokenizer)
         if position not in range(len(tokens)):
             raise ValueError(
                 f"`position` should be from 0 to {len(tokens) - 1}, the index of one of "
                 f"{len(tokens)} tokens. Received: {position}"
             )
-        logs = self._at_position(
-            tf.constant(tokens, tf.string), tf.constant([position])
-        ).numpy()
+        words = tf.constant(tokens, tf.string)
+        logs = self._at_position(words, tf.constant([position])).numpy()
         if direction != "both":
-            return logs[DIRECTIONS.index(direction) - 1]
-        both = logs.sum(axis=0) - self.vocabulary.log_frequencies
-        both[[*self.vocabulary.special]] = -np.inf
-        return both - np.logaddexp.reduce(both)
+            logs = logs[DIRECTIONS.index(direction) - 1]
+        else:
+            logs = logs.sum(axis=0) - self.vocabulary.log_frequencies
+        logs[[*self.vocabulary.special]] = -np.inf
+        if direction == "both":
+            logs -= np.logaddexp.reduce(logs)
+        return tokens[position].decode(), logs
 
     def _log_probabilities_at_position(self, tokens, position):
         """By the forward and the backward direction: `(2, words)`."""
@@ -306,9 +294,8 @@ class LanguageModel:
         vectors = tf.gather(ahead, position), tf.gather(back, position + 2)
         return tf.nn.log_softmax(self.bilm.softmax(tf.concat(vectors, axis=0)))  # pyright: ignore[reportOptionalCall]
 
-    def _best(self, logs, top, leave_out):
+    def _best(self, logs, top):
         check_counts(top=top)
-        logs[np.asarray(leave_out)] = -np.inf
         top = min(top, int(np.isfinite(logs).sum()))
         best = np.argsort(-logs, kind="stable")[:top]
         return [(self.vocabulary.words[i], float(logs[i])) for i in best]

@@ -12,9 +12,8 @@ class MirroredStrategy(tf.distribute.MirroredStrategy):
     """`tf.distribute.MirroredStrategy` with which Keras models can take strings.
 
     `fit` and `evaluate` of a model made in a strategy's scope average the first batch
-    over the replicas, only to learn its shapes and dtypes. Strings have no average, nor
-    have tensors of different shapes, which a batch size that is no multiple of the
-    replicas gives. Here the first replica's part is the average of such tensors; all
+    over the replicas, only to learn its shapes and dtypes. Here the first replica's part
+    is the average of strings and of tensors of different shapes, which have none; all
     else is TensorFlow's.
 
     Args:
@@ -39,14 +38,15 @@ class MirroredStrategy(tf.distribute.MirroredStrategy):
         super().__init__(devices, cross_device_ops)
 
     def reduce(self, reduce_op, value, axis):
+        reduce = super().reduce
+
         def mean(values):
             replicas = self.experimental_local_results(values)
-            if _have_a_mean(replicas):
-                return super(MirroredStrategy, self).reduce(reduce_op, values, axis)
-            return replicas[0]
+            has_mean = _have_a_mean(replicas)
+            return reduce(reduce_op, values, axis) if has_mean else replicas[0]
 
         if axis is not None or reduce_op not in _MEAN:
-            return super().reduce(reduce_op, value, axis)
+            return reduce(reduce_op, value, axis)
         return tf.nest.map_structure(mean, value)
 
 

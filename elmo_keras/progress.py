@@ -30,9 +30,8 @@ class _Lines:
 class Progress(tqdm):
     """tqdm's bar on a terminal; in a file or pipe, a line of its own now and then.
 
-    Takes the arguments of `tqdm`, such as `total`, `unit` and `desc`. By default it counts
-    tokens on standard error. `progress` says whether it does; with None it does on a
-    terminal, once the work takes more than `LONG` seconds.
+    Takes the arguments of `tqdm`; by default it counts tokens on standard error. `progress`
+    says whether it does; None, on a terminal after `LONG` seconds of work.
     """
 
     monitor_interval = 0  # no thread, so that a program can still fork
