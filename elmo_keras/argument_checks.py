@@ -35,7 +35,9 @@ def check_counts(least: int = 1, most: int = MAX_SIZE, **values: Any) -> None:
     _check(values, lambda value: is_count(value, least, most), expected)
 
 
-def check_numbers(least: float, most: float = MAX_FLOAT, **values: Any) -> None:
+def check_numbers(
+    least: float = -MAX_FLOAT, most: float = MAX_FLOAT, **values: Any
+) -> None:
     expected = f"a number from {least:g} to {most:g}"
     _check(values, lambda v: _is_number(v) and least <= v <= most, expected)
 

@@ -12,11 +12,7 @@ from elmo_keras.argument_checks import check_choices, check_counts
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
-from elmo_keras.perplexity import (
-    HeldOutPerplexity,
-    check_softmax,
-    log_probability_sums,
-)
+from elmo_keras.perplexity import HeldOutPerplexity, check_softmax, log_probability_sums
 from elmo_keras.progress import Progress
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.length_batches import balanced_batches, stream_batches
@@ -29,23 +25,14 @@ DIRECTIONS = "both", "forward", "backward"
 class SentenceScores(NamedTuple):
     """The log probabilities of a sentence, in nats.
 
-    Each direction predicts every token and one boundary: the forward one `</S>`, the
-    backward one `<S>`. Words outside of the vocabulary are predicted as `<UNK>`.
-
-    Attributes:
-        tokens: the tokens.
-        forward: float32 `(tokens,)`, of each token given those before it.
-        backward: float32 `(tokens,)`, of each token given those after it.
-        boundaries: float32 `(2,)`, of `</S>` by the forward and of `<S>` by the
-            backward direction.
-        unknown: bool `(tokens,)`, whether a token is outside of the vocabulary.
+    Words outside of the vocabulary are predicted as `<UNK>`.
     """
 
     tokens: tuple[str, ...]
-    forward: np.ndarray
-    backward: np.ndarray
-    boundaries: np.ndarray
-    unknown: np.ndarray
+    forward: np.ndarray  # float32 (tokens,), of each token given those before it
+    backward: np.ndarray  # float32 (tokens,), of each token given those after it
+    boundaries: np.ndarray  # float32 (2,), forward of `</S>`, backward of `<S>`
+    unknown: np.ndarray  # bool (tokens,), whether a token is outside of the vocabulary
 
     @property
     def totals(self) -> np.ndarray:

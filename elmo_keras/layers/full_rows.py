@@ -2,17 +2,9 @@
 
 import tensorflow as tf
 
+from elmo_keras.layers import lstm_cell
 from elmo_keras.layers.loops import compiled, rows_array, write_all
-from elmo_keras.layers.lstm_cell import (
-    Clips,
-    State,
-    Weights,
-    cell,
-    clip,
-    gate_gradients,
-    not_clipped,
-    through_tanh,
-)
+from elmo_keras.layers.lstm_cell import Clips, State, Weights
 
 
 def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuing):
@@ -39,7 +31,7 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
                 clips.cell,
                 gates=gates,
                 cells=cells,
-                unclipped=not_clipped(outputs, clips.output),
+                unclipped=lstm_cell.not_clipped(outputs, clips.output),
                 d_outputs=tf.reshape(d_outputs, outputs.shape),
                 d_last=State(*d_last),
             )
@@ -80,7 +72,7 @@ def _forward(x, continuing, weights, state, clips):
         )
         if weights.projection_kernel is not None:
             hidden = tf.matmul(hidden, weights.projection_kernel)
-        state = State(clip(hidden, clips.output), cells)
+        state = State(lstm_cell.clip(hidden, clips.output), cells)
         values = state.output, gates, cells
         return step + 1, state, write_all(arrays, (step, step, step + 1), values)
 
@@ -108,7 +100,9 @@ def _step(inputs, recurrent, bias, before, continuing, bound):
     # `gates_of` in one expression: sigmoid(x) = (1 + tanh(x / 2)) / 2.
     scale = tf.constant([0.5, 1, 0.5, 0.5], x.dtype)[:, None]
     gates = scale * tf.tanh(scale * x) + (1 - scale)
-    state, hidden = cell(tf.unstack(gates, axis=1), continuing * before, bound)
+    state, hidden = lstm_cell.cell(
+        tf.unstack(gates, axis=1), continuing * before, bound
+    )
     return tf.reshape(gates, [-1, 4 * units]), state, tf.cast(hidden, dtype)
 
 
@@ -156,10 +150,10 @@ def _step_gradient(d_hidden, d_cell, gates, cells, before, continuing, bound):
     gates = tf.unstack(tf.reshape(gates, [-1, 4, cells.shape[1]]), axis=1)
     _, _, f, o = gates
     d_hidden = tf.cast(d_hidden, cells.dtype)
-    d_cell += through_tanh(d_hidden, o, tanh)
+    d_cell += lstm_cell.through_tanh(d_hidden, o, tanh)
     if bound is not None:
         d_cell = tf.where(tf.abs(cells) < bound, d_cell, tf.zeros_like(d_cell))
-    d_gates = gate_gradients(
+    d_gates = lstm_cell.gate_gradients(
         gates, tanh, continuing * before, d_cell=d_cell, d_hidden=d_hidden
     )
     return tf.cast(d_gates, dtype), continuing * f * d_cell, tf.cast(o * tanh, dtype)

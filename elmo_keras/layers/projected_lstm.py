@@ -5,12 +5,7 @@ import functools
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import (
-    MAX_FLOAT,
-    check_clips,
-    check_counts,
-    check_numbers,
-)
+from elmo_keras.argument_checks import check_clips, check_counts, check_numbers
 from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
 from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.full_rows import over_full_rows
@@ -77,7 +72,7 @@ class ProjectedLSTM(keras.layers.Layer):
         output_dim = units if projection_dim is None else projection_dim
         check_counts(units=units, projection_dim=output_dim)
         check_clips(cell_clip=cell_clip, proj_clip=proj_clip)
-        check_numbers(-MAX_FLOAT, forget_bias=forget_bias)
+        check_numbers(forget_bias=forget_bias)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.units = units

@@ -10,19 +10,10 @@ import functools
 
 import tensorflow as tf
 
+from elmo_keras.layers import lstm_cell
 from elmo_keras.layers.blocked_weights import blocked, product, transposed
 from elmo_keras.layers.loops import HOST, rows_array, write_all
-from elmo_keras.layers.lstm_cell import (
-    Clips,
-    State,
-    Weights,
-    cell,
-    clip,
-    gate_gradients,
-    gates_of,
-    not_clipped,
-    through_tanh,
-)
+from elmo_keras.layers.lstm_cell import Clips, State, Weights
 
 # How many numbers of x W + b are held at once: 128 MiB in float32.
 PIECE_SIZE = 2**25
@@ -123,11 +114,15 @@ def _forward(x, sizes, weights, state, clips, *, keep):
         def one_step(step, rows, arrays):
             gate_inputs = steps.rows(inputs, step, start)
             recurrent = product(rows.output, weights.recurrent_kernel)
-            gates = gates_of(gate_inputs + tf.cast(recurrent, gate_inputs.dtype))
-            cells, hidden = cell(gates, rows.cell, clips.cell)
+            gates = lstm_cell.gates_of(
+                gate_inputs + tf.cast(recurrent, gate_inputs.dtype)
+            )
+            cells, hidden = lstm_cell.cell(gates, rows.cell, clips.cell)
             output = tf.cast(hidden, rows.output.dtype)
             if weights.projection_kernel is not None:
-                output = clip(product(output, weights.projection_kernel), clips.output)
+                output = lstm_cell.clip(
+                    product(output, weights.projection_kernel), clips.output
+                )
             new = State(output, cells)
             values = output, *steps.ending(new, step), tf.concat(gates, axis=1), cells
             # From the last step to the first: the rows that end last come first.
@@ -164,14 +159,16 @@ def _backward(x, sizes, weights, state, clips, activations, d_outputs, d_last):
     outputs_before, cells_before = _before(sizes, state, outputs, cells)
     gates = tf.split(gates, 4, axis=1)
     # All factors of the steps' gradients: (tokens, 7 · units).
-    tanh, unclipped = tf.tanh(cells), not_clipped(cells, clips.cell)
-    to_gates = gate_gradients(gates, tanh, cells_before, d_cell=1.0, d_hidden=1.0)
-    to_cell = through_tanh(unclipped, gates[3], tanh)
+    tanh, unclipped = tf.tanh(cells), lstm_cell.not_clipped(cells, clips.cell)
+    to_gates = lstm_cell.gate_gradients(
+        gates, tanh, cells_before, d_cell=1.0, d_hidden=1.0
+    )
+    to_cell = lstm_cell.through_tanh(unclipped, gates[3], tanh)
     d_gates, d_projected, d_state = _through_steps(
         Steps(sizes),
         weights,
         factors=tf.concat([to_gates, to_cell, unclipped, gates[2]], axis=1),
-        unclipped=not_clipped(outputs, clips.output),
+        unclipped=lstm_cell.not_clipped(outputs, clips.output),
         d_outputs=d_outputs,
         d_last=d_last,
     )

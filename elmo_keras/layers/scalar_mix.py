@@ -92,9 +92,11 @@ class ScalarMix(keras.layers.Layer):
         gamma = keras.initializers.Constant(self.initial_gamma)
         self.gamma = self.add_weight((), gamma, dtype, name="gamma")
         if self.layer_choice == "mix":
+            mix = np.zeros(n_layers) if self.initial_mix is None else self.initial_mix
+            self._check_mix(mix)
             self.scalars = self.add_weight(
                 (n_layers,),
-                self._initial_scalars,
+                keras.initializers.Constant(np.array(mix)),
                 dtype,
                 regularizer=self.regularizer and _Penalty(self.regularizer),
                 name="scalars",
@@ -106,12 +108,6 @@ class ScalarMix(keras.layers.Layer):
                 f"`layers` should be the index of one of {n_layers} layers. "
                 f"Received: {self.layer_choice}"
             )
-
-    def _initial_scalars(self, shape, dtype=None):
-        if self.initial_mix is None:
-            return ops.zeros(shape, dtype)
-        self._check_mix(self.initial_mix)
-        return ops.convert_to_tensor(self.initial_mix, dtype=dtype)
 
     def _check_mix(self, mix):
         check_finite("`mix`", mix, 1)

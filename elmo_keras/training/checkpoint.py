@@ -14,13 +14,7 @@ import tensorflow as tf
 
 from elmo_keras.files import check_same_run, replacing
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
-from elmo_keras.training.distribution import (
-    gather_rows,
-    n_workers,
-    scatter_rows,
-    sum_over_workers,
-    worker,
-)
+from elmo_keras.training import distribution
 from elmo_keras.training.keras_model import TrainingCallback
 from elmo_keras.training.progress import Progress
 
@@ -140,8 +134,8 @@ class Checkpoints(TrainingCallback):
             self._saved = run.progress.step
             run.bar.say(f"Resuming from step {self._saved:,}, {checkpoint[-1]}")
         step = run.progress.step
-        total = sum_over_workers(run.strategy, np.array(float(step)))
-        if total != step * n_workers(run.strategy):
+        total = distribution.sum_over_workers(run.strategy, np.array(float(step)))
+        if total != step * distribution.n_workers(run.strategy):
             raise ValueError(
                 f"{self.folder} should be one directory that all workers share. It is at "
                 f"step {step} for this worker, but not for all workers."
@@ -160,9 +154,9 @@ class Checkpoints(TrainingCallback):
         """Writes a checkpoint; every process must call it, and the first one writes."""
         run = self.run
         with run.paused("Writing a checkpoint"):
-            rows = tf.nest.flatten(gather_rows(run.strategy, run.state))
+            rows = tf.nest.flatten(distribution.gather_rows(run.strategy, run.state))
             self._saved = run.progress.step
-            if worker(run.strategy):
+            if distribution.worker(run.strategy):
                 return
             arrays = {name: v.numpy() for name, v in run.variables().items()}
             if not all(np.isfinite(array).all() for array in arrays.values()):
@@ -186,7 +180,7 @@ class Checkpoints(TrainingCallback):
                 for i, zero in enumerate(tf.nest.flatten(zeros))
             ]
             state = tf.nest.pack_sequence_as(zeros, rows)
-            run.state = scatter_rows(run.strategy, state)
+            run.state = distribution.scatter_rows(run.strategy, state)
             run.progress = Progress(**metadata["progress"])
         except (KeyError, TypeError) as error:
             raise ValueError(

@@ -268,17 +268,13 @@ def draw_negatives(
 
 
 class FixedShapes(NamedTuple):
-    """The sizes of batches, which follow from a sample of them.
+    """The sizes of batches, which follow from a sample of them."""
 
-    Attributes:
-        words: the smallest number of words in a piece.
-        places: the greatest number of windows of characters of a piece's words.
-        candidates: the smallest number of candidates of the sampled softmax.
-    """
-
-    words: int
-    places: tuple[int, ...]
-    candidates: int
+    words: int  # the smallest number in a piece
+    places: tuple[
+        int, ...
+    ]  # the greatest number of windows of characters in each piece
+    candidates: int  # the smallest number of candidates of the sampled softmax
 
     @classmethod
     def of_sample(
@@ -298,10 +294,9 @@ class FixedShapes(NamedTuple):
         return cls(size, tuple(places), int(np.ceil(max(candidates) * SPARE)))
 
     def arrange(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The index of the word in each slot, and the slot of each word.
+        """The index of the word in each slot, and the slot of each word, by its windows.
 
-        `windows` are the numbers of windows of distinct words. The slots after the last
-        word hold the shortest one again.
+        The slots after the last word hold the shortest one again.
         """
         order, size = np.argsort(-windows, kind="stable"), self.words
         while (
