@@ -5,12 +5,7 @@ import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.layers import CharacterCNN, ProjectedLSTM, ScalarMix, WordSoftmax
-from elmo_keras.tasks import (
-    CoreferenceModel,
-    Tagger,
-    TextClassifier,
-    TokenVectors,
-)
+from elmo_keras.tasks import CoreferenceModel, Tagger, TextClassifier, TokenVectors
 
 CONFIG = ElmoConfig.preset("test")
 GROUPS = ((1, 2),)

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.layers import (
-    BidirectionalLSTM,
-    ProjectedLSTM,
-    blocked_weights,
-)
+from elmo_keras.layers import BidirectionalLSTM, ProjectedLSTM, blocked_weights
 from tests.support.models import built, with_gradients
 
 FULL = tf.ones((4, 6), tf.bool)

@@ -25,15 +25,30 @@ def test_a_bad_tf_config_is_refused(config, monkeypatch):
         make_strategy()
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_an_error_of_tensorflow_is_another_worker_only_if_there_is_one(n, monkeypatch):
+GONE = tf.errors.UnavailableError(None, None, "gone")
+FULL = OSError(28, "No space left on device", "temporary")
+
+
+@pytest.mark.parametrize(
+    ("error", "n", "expected", "message"),
+    [
+        (GONE, 1, tf.errors.UnavailableError, "gone"),
+        (
+            GONE,
+            2,
+            CommandFailed,
+            "^another worker is gone .UnavailableError.. Start all",
+        ),
+        (FULL, 1, CommandFailed, "No space left on device: 'temporary'. Older check"),
+        (FloatingPointError("No."), 1, CommandFailed, "No. The model in m is the best"),
+    ],
+)
+def test_an_error_of_training_says_what_is_left(
+    error, n, expected, message, monkeypatch
+):
     monkeypatch.setattr(distribution, "n_workers", lambda strategy: n)
-    expected = tf.errors.UnavailableError if n == 1 else CommandFailed
-    output = Path("model")
-    with pytest.raises(expected) as raised, failures_of_training(None, output):
-        raise tf.errors.UnavailableError(None, None, "gone")
-    if n == 2:
-        assert "another worker is gone (UnavailableError)" in str(raised.value)
+    with pytest.raises(expected, match=message), failures_of_training(None, Path("m")):
+        raise error
 
 
 @pytest.mark.parametrize("n_replicas", [1, 2])

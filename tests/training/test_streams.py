@@ -6,12 +6,7 @@ import tensorflow as tf
 
 from elmo_keras import Vocabulary
 from elmo_keras.text.windows import window
-from elmo_keras.training.streams import (
-    N_PIECES,
-    FixedShapes,
-    Streams,
-    draw_negatives,
-)
+from elmo_keras.training.streams import N_PIECES, FixedShapes, Streams, draw_negatives
 from tests.support import reference
 from tests.text.test_windows import CORPUS, SENTENCES
 

@@ -138,37 +138,16 @@ def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, mess
     assert change != ["--output", "/proc"] or shown == ""  # before the text is read
 
 
-@pytest.mark.parametrize(
-    ("outcome", "status", "message"),
-    [
-        (
-            OSError(28, "No space left on device", "temporary"),
-            1,
-            "No space left on device: 'temporary'. Older checkpoints are kept: the same "
-            "command resumes from the newest.",
-        ),
-        (
-            FloatingPointError("not finite any more."),
-            1,
-            "not finite any more. The model in ",
-        ),
-        (None, 130, ""),
-    ],
-)
-def test_the_status_shows_why_training_ended_early(
-    files, outcome, status, message, monkeypatch, capsys
+def test_an_interrupted_training_says_so_and_ends_with_its_status(
+    files, monkeypatch, capsys
 ):
     def end(*_):
-        if outcome is not None:
-            raise outcome
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(callbacks.Logs, "on_train_batch_begin", end)
-    assert train(files) == status
-    shown, error = capsys.readouterr()
-    assert message in error
+    assert train(files) == 130
     interrupted = "Interrupted at step 1. The same command resumes there."
-    assert (interrupted in shown) == (status == 130)
+    assert interrupted in capsys.readouterr().out
 
 
 def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
