@@ -35,8 +35,7 @@ def layers(model_directory):
     ("kind", "options"),
     [
         ("pos", {}),
-        ("ner", {"elmo_at": "both"}),
-        ("ner", {"settings": {"layer_norm": True}}),
+        ("ner", {"elmo_at": "both", "settings": {"layer_norm": True}}),
         ("plain", {"elmo_at": "output"}),
         pytest.param("pos", {"settings": {"layers": "top"}}, marks=slow),
         pytest.param("pos", {"settings": {"layers": 1}}, marks=slow),
@@ -103,7 +102,12 @@ def test_roles_of_a_long_sentence_are_those_of_a_window_around_the_predicate(
 
 
 @pytest.mark.parametrize(
-    ("kind", "elmo_at"), [("qa", "input"), ("doubting", "both"), ("doubting", "output")]
+    ("kind", "elmo_at"),
+    [
+        ("qa", "input"),
+        ("doubting", "both"),
+        pytest.param("doubting", "output", marks=slow),
+    ],
 )
 def test_an_answerer_gives_the_scores_of_its_task_model(
     kind, elmo_at, model_directory, layers, tmp_path
