@@ -41,7 +41,7 @@ def main(
 ) -> None:
     texts = [data / name for name in TEXTS]
     commands = {
-        "`en` in int8": ("our_features",),
+        "`en` in int8": ("ours", ".", "features"),
         "word2vec of the same text": ("with_word2vec", *texts),
         "all-MiniLM-L6-v2": ("with_minilm",),
         "spaCy's en_core_web_sm": ("with_spacy",),

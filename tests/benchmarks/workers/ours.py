@@ -1,8 +1,8 @@
 """elmo-keras' side of the benchmarks, through public names only: `ours.py FOLDER WAY`.
 
 WAY is `float32` or `bfloat16` (`Elmo.all_layers` in a `tf.function`), `embedder`; or,
-without TensorFlow, `int8` or `litert` (float32), with `-1` for one thread, or the heads of
-`pipelines`. PYTHONPATH names the checkout.
+without TensorFlow, `int8` or `litert` (float32), with `-1` for one thread, the heads of
+`pipelines`, or `features`: the layers of `en` side by side. PYTHONPATH names the checkout.
 """
 
 import functools
@@ -11,14 +11,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import protocol
 
+import elmo_keras
 from elmo_keras import Embedder, embed_corpus
 
 
 def main(folder: Path, way: str) -> None:
     if way == "pipelines":
         protocol.answer_requests(way, {"run": pipelines(folder)})
+        return
+    if way == "features":
+        embed = Embedder("en", layers="all", arithmetic="int8").encode
+        size = protocol.folder_size(Path(elmo_keras.__file__).parent / "box" / "en")
+        requests = protocol.feature_requests(
+            lambda sentences: [np.concatenate([*h], axis=1) for h in embed(sentences)]
+        )
+        protocol.answer_requests(protocol.hello("ai-edge-litert", size=size), requests)
         return
     kind, *one = way.split("-")
     if kind in ("int8", "litert"):
