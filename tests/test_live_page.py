@@ -191,7 +191,7 @@ def test_the_answer_is_that_of_the_head(result, model):
     batches = [Batch([text], embed.encode([text])) for text in (context, question)]
     answerer = LightAnswerer(read_head(model.parent / "qa"))
     (scores,) = answerer.scores(*batches)
-    _, log_span, log_total = best_span(scores, answerer.longest_answer)
+    _, log_span, log_total, _ = best_span(scores, answerer.longest_answer)
     found = result["worker"]["answer"]
     # Where spans are near to each other, rounding decides.
     log_found = scores[0][found["first"]] + scores[1][found["last"]]

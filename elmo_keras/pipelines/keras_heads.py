@@ -83,6 +83,7 @@ class KerasAnswerer:
 
     def __init__(self, model: QuestionAnswering):
         self.endings, self.longest_answer = model.endings, model.longest_answer
+        self.unanswerable = model.unanswerable
         names = "starts", "ends", "none"
         self._graph = _Graph(
             model, lambda x: dict(zip(names, model(x, training=False)))

@@ -108,8 +108,8 @@ class LightAnswerer:
         self._self_attended = Dense(head, "self_attended", 3 * dim, dim)
         self._starts = Dense(head, "start_scores", dim, 1)
         self._ends = Dense(head, "end_scores", dim, 1)
-        self._unanswerable = config["unanswerable"]
-        if self._unanswerable:
+        self.unanswerable = config["unanswerable"]
+        if self.unanswerable:
             self._doubt = Dense(head, "doubt", 2 * dim, units)
             self._none = Dense(head, "no_answer_score", units, 1)
 
@@ -126,7 +126,7 @@ class LightAnswerer:
         n = self._end_lstm(np.concatenate([x, m], axis=1), contexts.lengths)
         starts, ends = self._starts(m)[:, 0], self._ends(n)[:, 0]
         none = [NO_ANSWER] * len(pairs)
-        if self._unanswerable:
+        if self.unanswerable:
             pairs = (starts, m), (ends, n)
             means = np.array(
                 [[softmax(s[p]) @ h[p] for s, h in pairs] for p in contexts.parts]

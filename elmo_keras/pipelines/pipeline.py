@@ -473,7 +473,8 @@ def _n_tokens(pair):
 class AnswerPipeline(PairPipeline):
     """The piece of `context` that answers `question`, or `""` with places of 0 for none.
 
-    The score is the probability of the answer, or of no answer.
+    The score is the probability of the answer, or of no answer; `no_answer_score` is the
+    latter in both cases, if the head learned that some questions have none.
     """
 
     fields = "question", "context"
@@ -514,18 +515,21 @@ class AnswerPipeline(PairPipeline):
 
     def _answers(self, context, spans):
         """The answers of the parts that have one, the best first, or that there is none."""
-        total = np.logaddexp.reduce([log_total for *_, log_total in spans])
+        total = np.logaddexp.reduce([log_total for *_, log_total, _ in spans])
         results = []
-        for part, span, log_span, _ in spans:
+        # By the part that is the likeliest to have an answer.
+        log_none = min((log_none for *_, log_none in spans), default=-np.inf)
+        none = float(np.exp(log_none))
+        more = {"no_answer_score": none} if self.model.unanswerable else {}
+        for part, span, log_span, *_ in spans:
             if span is not None:
                 begin = part.begins[span[0]]
                 text = part.answer(str(context.source), *span, self.model.endings)
                 score = float(np.exp(log_span - total))
-                results.append(context.at(begin, begin + len(text), score=score))
-        if not results:  # by the part that is the likeliest to have an answer
-            logarithms = [log_none - log_part for _, _, log_none, log_part in spans]
-            score = float(np.exp(min(logarithms, default=-np.inf)))
-            results.append(context.at(0, 0, score=score))
+                end = begin + len(text)
+                results.append(context.at(begin, end, score=score, **more))
+        if not results:
+            results.append(context.at(0, 0, score=none, **more))
         return sorted(results, key=lambda result: -result["score"])
 
 
@@ -540,11 +544,11 @@ def _context_parts(context):
 
 def best_span(
     scores: Scores, longest: int
-) -> tuple[tuple[int, int] | None, float, float]:
+) -> tuple[tuple[int, int] | None, float, float, float]:
     """The best span of at most `longest` tokens, or None if no answer is more likely.
 
-    The score of the one or the other, and the logarithm of the sum over all spans and no
-    answer, come after it.
+    The score of the one or the other comes after it, then the logarithm of the sum over all
+    spans and no answer, and that of the probability of no answer.
     """
     starts, ends, none = scores
     padded = np.pad(ends, (0, longest - 1), constant_values=-np.inf)
@@ -553,7 +557,8 @@ def best_span(
     best = sums[first, distance]
     total = np.logaddexp.reduce(starts) + np.logaddexp.reduce(ends)
     span = (int(first), int(first + distance)) if best >= none else None
-    return span, float(max(best, none)), float(np.logaddexp(total, none))
+    total = float(np.logaddexp(total, none))
+    return span, float(max(best, none)), total, float(none - total)
 
 
 def pipeline(model: str | Path) -> Pipeline | PairPipeline:

@@ -157,6 +157,12 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     none = {"text": "", "score": 0.0, "start": 0, "end": 0}
     assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
     assert find(question="Who?", context="") == none
+    doubting = pipeline(head("doubting"))
+    for question in ("Who sleeps?", "Who?", "Ann the bank of"):
+        found = doubting(question, context)
+        assert 0 < found["no_answer_score"] < 1
+        is_none = found["no_answer_score"] == found["score"]
+        assert is_none == (found["text"] == "")
     asked = {"question": "Who sleeps?", "context": context}
     assert find(asked) == find("Who sleeps?", context) == find(**asked) == answer
     row = asked | {"id": 7}
