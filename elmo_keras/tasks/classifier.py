@@ -19,8 +19,7 @@ from elmo_keras.tasks.token_vectors import TokenVectors
 class SelfAttentivePooling(keras.layers.Layer):
     """A mean of the tokens with learned weights: `Σ_k softmax_k(v · x_k + b) x_k`.
 
-    Reference: McCann et al. 2017, "Learned in Translation: Contextualized Word
-    Vectors", section 5.
+    Reference: McCann et al. 2017, section 5.
     """
 
     def __init__(self, **kwargs):

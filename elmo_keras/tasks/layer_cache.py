@@ -28,8 +28,7 @@ class LayerCache:
     Args:
         embedder: computes the layers, with `layers="all"`.
         sentences: lists of tokens; none of the tokens is `""`.
-        folder: the folder of the file; None for the system's temporary folder.
-        progress: whether to show progress on standard error.
+        folder, progress: see `precompute_layers`.
 
     Output: of a batch of these sentences, float32 array `(batch, num_layers + 1, time,
     2 · projection_dim)`, 0 at padding, as `Elmo.all_layers` returns it.

@@ -353,12 +353,10 @@ class Parsing(Task):
             heads = np.equal(gold["head"], predicted["head"])
             pairs = zip(gold["deprel"], predicted["deprel"])
             same = [a.split(":")[0] == b.split(":")[0] for a, b in pairs]
-            row = [len(heads), (heads & same).sum(), heads.sum()]
+            rows.append([len(heads), (heads & same).sum(), heads.sum()])
             for name in SCORED:
-                is_known = name in predicted
-                pairs = zip(gold[name], predicted[name] if is_known else ())
-                row.append(sum(a == b for a, b in pairs) if is_known else -1)
-            rows.append(row)
+                right = map(operator.eq, gold[name], predicted.get(name, ()))
+                rows[-1].append(sum(right) if name in predicted else -1)
         return np.array(rows)
 
     def scores(self, statistics):

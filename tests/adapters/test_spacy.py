@@ -69,12 +69,9 @@ def test_vectors_stay_equal_in_bytes_and_pickles(model_directory):
     nlp = spacy.blank("en")
     nlp.add_pipe("elmo", config={"model": str(model_directory), "layers": "top"})
     doc = nlp(TEXT)
-    copies = [
-        Doc(nlp.vocab).from_bytes(doc.to_bytes()),
-        pickle.loads(pickle.dumps(doc)),
-    ]
+    in_bytes = Doc(nlp.vocab).from_bytes(doc.to_bytes())
     words = [i for i, token in enumerate(doc) if not token.is_space]
-    for copy in copies:
+    for copy in in_bytes, pickle.loads(pickle.dumps(doc)):
         np.testing.assert_allclose(copy.vector, doc.tensor[words].mean(0), atol=1e-6)
         np.testing.assert_allclose(copy[1:4].vector, doc[1:4].vector, atol=1e-6)
         np.testing.assert_allclose(copy[1].vector, doc[1].vector, atol=1e-6)
@@ -140,50 +137,36 @@ def test_spacys_converter_and_ours_read_the_entities_of_annotate(tmp_path):
     found = [(str(e), e.label_) for doc in docs for e in doc.ents]
     names = "Angela Merkel", "Barack Obama", "Berlin", "Paris"
     assert found == [*zip(names, ("PER", "PER", "LOC", "LOC"))]
-    tags = [
-        tag for example in read_conllu(output, entities=True) for tag in example["tags"]
-    ]
-    assert [tag for tag in tags if tag[0] == "B"] == [
-        "B-PER",
-        "B-PER",
-        "B-LOC",
-        "B-LOC",
-    ]
+    rows = [example["tags"] for example in read_conllu(output, entities=True)]
+    begins = [tag for row in rows for tag in row if tag[0] == "B"]
+    assert begins == [*2 * ["B-PER"], *2 * ["B-LOC"]]
 
 
 def test_entities_and_parts_of_speech_are_those_of_pipelines(model_directory, tmp_path):
-    heads = {
-        kind: make_head(kind, model_directory, tmp_path) for kind in ("ner", "pos")
-    }
+    ner, pos, coref = (
+        str(make_head(kind, model_directory, tmp_path))
+        for kind in ("ner", "pos", "coref")
+    )
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    nlp.add_pipe("elmo_ner", config={"model": str(heads["ner"])})
-    nlp.add_pipe("elmo_pos", config={"model": str(heads["pos"])})
-    docs = list(nlp.pipe([TEXT, "", " "], batch_size=2))
-    doc = docs[0]
-    entities, tags = (pipeline(head)(SENTENCES) for head in heads.values())
+    nlp.add_pipe("elmo_ner", config={"model": ner})
+    nlp.add_pipe("elmo_pos", config={"model": pos})
+    doc, empty, _ = nlp.pipe([TEXT, "", " "], batch_size=2)
+    entities, tags = (pipeline(head)(SENTENCES) for head in (ner, pos))
     spans = [(s["text"].replace(" ", ""), s["label"]) for row in entities for s in row]
-    assert spans
-    assert [
-        ("".join(t.text for t in e if not t.is_space), e.label_) for e in doc.ents
-    ] == spans
-    assert [t.pos_ for t in doc if not t.is_space] == [
-        t["label"] for row in tags for t in row
-    ]
-    assert doc[2].pos_ == "SPACE" and not docs[1].ents
+    found = [("".join(t.text for t in e if not t.is_space), e.label_) for e in doc.ents]
+    assert found == spans and spans
+    labels = [t["label"] for row in tags for t in row]
+    assert [t.pos_ for t in doc if not t.is_space] == labels
+    assert doc[2].pos_ == "SPACE" and not empty.ents
     ruler = spacy.blank("en")
     ruler.add_pipe("entity_ruler").add_patterns([{"label": "ORG", "pattern": "bank"}])
-    ruler.add_pipe("elmo_ner", config={"model": str(heads["ner"])})
+    ruler.add_pipe("elmo_ner", config={"model": ner})
     texts = [(e.text, e.label_) for e in ruler(TEXT).ents]
     assert texts.count(("bank", "ORG")) == 2
-    with pytest.raises(ValueError, match="labels no entities"):
-        nlp.add_pipe("elmo_ner", "c", config={"model": str(heads["pos"])})
-    with pytest.raises(ValueError, match="labels no entities"):
-        nlp.add_pipe(
-            "elmo_ner",
-            "b",
-            config={"model": str(make_head("coref", model_directory, tmp_path))},
-        )
+    for head in pos, coref:
+        with pytest.raises(ValueError, match="labels no entities"):
+            nlp.add_pipe("elmo_ner", "b", config={"model": head})
 
 
 def test_trees_are_those_of_the_pipeline(model_directory, tmp_path):
@@ -194,9 +177,7 @@ def test_trees_are_those_of_the_pipeline(model_directory, tmp_path):
     doc, empty, space = nlp.pipe([f"  {TEXT}", "", " "])
     words = [token for token in doc if not token.is_space]
     expected = [word for row in pipeline(head)(SENTENCES) for word in row]
-    firsts = np.repeat(
-        np.cumsum([0, *map(len, SENTENCES)])[:-1], [*map(len, SENTENCES)]
-    )
+    firsts = [0] * len(SENTENCES[0]) + [len(SENTENCES[0])] * len(SENTENCES[1])
     for token, word, first in zip(words, expected, firsts, strict=True):
         target = token if word["head"] < 0 else words[first + word["head"]]
         assert token.head == target and token.text == word["text"]

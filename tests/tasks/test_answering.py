@@ -40,13 +40,10 @@ INPUTS = text_inputs(context=CONTEXTS, question=QUESTIONS)
 
 
 @functools.cache
-def answerer(elmo_at=None, unanswerable=True, **options):
+def answerer(elmo_at=None, **options):
     vectors = token_vectors(elmo_at, words=["ann", "who"])
-    return built(
-        QuestionAnswering(
-            vectors, units=3, dropout=0.0, unanswerable=unanswerable, **options
-        )
-    )
+    options = {"units": 3, "dropout": 0.0, "unanswerable": True} | options
+    return built(QuestionAnswering(vectors, **options))
 
 
 def answer(model, context, question):
@@ -55,7 +52,7 @@ def answer(model, context, question):
 
 @pytest.mark.parametrize("elmo_at, unanswerable", [(None, False), ("both", True)])
 def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(elmo_at, unanswerable):
-    model = answerer(elmo_at, unanswerable)
+    model = answerer(elmo_at, unanswerable=unanswerable)
     outputs = model(INPUTS)
     starts, ends, none = (x.numpy() for x in outputs)
     labels = [(2, 4), (NO_ANSWER, NO_ANSWER), (NOT_KNOWN, NOT_KNOWN)]
@@ -74,33 +71,28 @@ def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(elmo_at, unanswerable):
 def test_the_span_is_the_best_of_all(time, longest):
     rng = np.random.default_rng(time)
     starts, ends = rng.normal(size=(2, 11, time)).astype("float32")
-    for row, ((first, last), score) in enumerate(
-        zip(*best_spans(starts, ends, longest))
-    ):
-        spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
-        best = max(spans, key=lambda span: starts[row, span[0]] + ends[row, span[1]])
-        assert (int(first), int(last)) == best
-        assert float(score) == pytest.approx(starts[row, best[0]] + ends[row, best[1]])
+    spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
+    found = zip(*(x.numpy().tolist() for x in best_spans(starts, ends, longest)))
+    for start, end, (span, score) in zip(starts, ends, found, strict=True):
+        best = max((start[i] + end[j], [i, j]) for i, j in spans)
+        assert (pytest.approx(best[0]), best[1]) == (score, span)
+
+
+def attention(layer):
+    """The layer with random weights, and the score of two vectors by its equation."""
+    layer.build((2, 5, 3))
+    u, v, w = (x.numpy() for x in randomize(layer).weights)
+    return layer, lambda x, y: u @ x + v @ y + (w * x) @ y
 
 
 def test_attention_follows_the_equations():
-    rng = np.random.default_rng(0)
-    h, q = rng.normal(size=(2, 5, 3)), rng.normal(size=(2, 4, 3))
-    flow = AttentionFlow()
-    flow.build(h.shape)
-    u, v, w = (x.numpy() for x in randomize(flow).weights)
-    lengths, other = [5, 3], [2, 4]
-    masks = (
-        np.arange(5) < np.array(lengths)[:, None],
-        np.arange(4) < np.array(other)[:, None],
-    )
-    actual = flow(h.astype("float32"), q.astype("float32"), *masks)
-    for b, (n, m) in enumerate(zip(lengths, other)):
-        a = np.array(
-            [[u @ x + v @ y + (w * x) @ y for y in q[b, :m]] for x in h[b, :n]]
-        )
-        weights = softmax(a.max(axis=1))
-        summary = weights @ h[b, :n]
+    h, q = np.random.default_rng(0).normal(size=(2, 2, 5, 3)).astype("float32")
+    flow, score = attention(AttentionFlow())
+    lengths, others = [[5], [3]], [[2], [4]]
+    actual = flow(h, q[:, :4], np.arange(5) < lengths, np.arange(4) < others)
+    for b, ((n,), (m,)) in enumerate(zip(lengths, others)):
+        a = np.array([[score(x, y) for y in q[b, :m]] for x in h[b, :n]])
+        summary = softmax(a.max(axis=1)) @ h[b, :n]
         for i in range(n):
             c = softmax(a[i]) @ q[b, :m]
             expected = [*h[b, i], *c, *(h[b, i] * c), *(h[b, i] * summary)]
@@ -108,21 +100,14 @@ def test_attention_follows_the_equations():
 
 
 def test_self_attention_leaves_out_the_token_itself_and_padding():
-    rng = np.random.default_rng(0)
-    h = rng.normal(size=(1, 5, 3))
-    attention = SelfAttention()
-    attention.build(h.shape)
-    u, v, w = (x.numpy() for x in randomize(attention).weights)
-    actual = attention(h.astype("float32"), np.arange(5)[None] < 4)
+    h = np.random.default_rng(0).normal(size=(1, 5, 3)).astype("float32")
+    layer, score = attention(SelfAttention())
+    actual = layer(h, np.arange(5)[None] < 4)
     for i in range(4):
-        others = [j for j in range(4) if j != i]
-        a = np.array(
-            [u @ h[0, i] + v @ h[0, j] + (w * h[0, i]) @ h[0, j] for j in others]
-        )
-        c = softmax(a) @ h[0, others]
-        np.testing.assert_allclose(
-            actual[0, i], [*h[0, i], *c, *(h[0, i] * c)], atol=1e-5
-        )
+        others = [h[0, j] for j in range(4) if j != i]
+        c = softmax(np.array([score(h[0, i], y) for y in others])) @ np.array(others)
+        expected = [*h[0, i], *c, *(h[0, i] * c)]
+        np.testing.assert_allclose(actual[0, i], expected, atol=1e-5)
 
 
 def test_an_answer_has_at_most_the_chosen_number_of_tokens():
@@ -134,18 +119,12 @@ def test_an_answer_has_at_most_the_chosen_number_of_tokens():
 
 def test_texts_of_answers_are_the_same_in_python_and_in_a_graph():
     endings = ["에서", "서", "n"]
-    texts = ["서울에서는 (Ulm, n) 🙂서 서", "Ann met\u00a0Bob."] * 9
-    offsets = [offset_tokens(text) for text in texts]
-    spans = [
-        (first, last)
-        for first in range(3)
-        for last in range(first, 4)
-        for _ in texts[:2]
-    ]
-    texts, offsets = texts[: len(spans)], offsets[: len(spans)]
+    pairs = [(i, j) for i in range(3) for j in range(i, 4)]
+    spans = [span for span in pairs for _ in range(2)]
+    texts = ["서울에서는 (Ulm, n) 🙂서 서", "Ann met\u00a0Bob."] * len(pairs)
     expected = [
-        tokens.answer(text, *span, endings)
-        for tokens, text, span in zip(offsets, texts, spans)
+        offset_tokens(text).answer(text, *span, endings)
+        for text, span in zip(texts, spans)
     ]
     words = placed_words(tf.constant(texts))
     answers = {"span": tf.constant(spans), "score": tf.ones(len(spans))}

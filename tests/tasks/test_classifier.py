@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.layers.pooling import masked_max, masked_mean
-from elmo_keras.tasks.classifier import (
-    Maxout,
-    SelfAttentivePooling,
-    TextClassifier,
-)
+from elmo_keras.tasks.classifier import Maxout, SelfAttentivePooling, TextClassifier
 from elmo_keras.tasks.token_vectors import TokenVectors
 from tests.support.reference import softmax
 

@@ -34,8 +34,8 @@ INPUTS = document_inputs(SENTENCES, SPEAKERS)
 @functools.cache
 def coreferent(**options):
     """A model that keeps all spans."""
-    options = {"units": 3, "hidden_units": 7, "longest": 2, "dropout": 0.0} | options
-    options = {"mentions_per_token": 9.0} | options
+    sizes = {"units": 3, "hidden_units": 7, "longest": 2, "dropout": 0.0}
+    options = sizes | {"mentions_per_token": 9.0} | options
     return built(CoreferenceModel(token_vectors(words=("ann", "bob")), **options))
 
 

@@ -7,9 +7,7 @@ import pytest
 from elmo_keras.tasks import scores
 from elmo_keras.tasks.scores import exact_match, f1, squad_scores, squad_statistics
 from elmo_keras.tasks.task import Classification
-from tests.support.task_models import (
-    scores_of,
-)
+from tests.support.task_models import scores_of
 
 
 @pytest.mark.parametrize(

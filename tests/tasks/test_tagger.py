@@ -17,12 +17,7 @@ from elmo_keras.tasks.entities import (
 )
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.task import Tagging
-from tests.support.task_models import (
-    built,
-    scores_of,
-    text_inputs,
-    token_vectors,
-)
+from tests.support.task_models import built, scores_of, text_inputs, token_vectors
 
 TAGS = ["B-AN", "I-AN", "O"]
 SENTENCES = [["ein", "und"], ["der", "eine", "Neu", "und"], ["war"]]
@@ -142,16 +137,14 @@ def test_scores_are_those_counted_by_hand(spans_of, gold, found, f1, precision, 
 
 
 def test_the_task_scores_roles_without_their_predicate_and_learns_it():
-    examples = [{"predicate": [0, 1, 0], "tags": ["B-A0", "B-V", "O"]}]
-    tagger = Tagger(
-        token_vectors(), tags=["B-A0", "B-V", "O"], units=2, predicate_dim=3
-    )
-    task = Tagging()
+    tags, found, task = ["B-A0", "B-V", "O"], [["O", "B-V", "O"]], Tagging()
+    examples = [{"predicate": [0, 1, 0], "tags": tags}]
+    tagger = Tagger(token_vectors(), tags=tags, units=2, predicate_dim=3)
     assert task.targets(examples, tagger)[0].tolist() == [0, 1, 2]
-    scores = scores_of(task, tagger, examples, [["O", "B-V", "O"]])
+    scores = scores_of(task, tagger, examples, found)
     assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
-    entities = Tagger(token_vectors(), tags=["B-A0", "B-V", "O"], units=2)
-    assert scores_of(task, entities, examples, [["O", "B-V", "O"]])["recall"] == 1 / 2
+    entities = Tagger(token_vectors(), tags=tags, units=2)
+    assert scores_of(task, entities, examples, found)["recall"] == 1 / 2
 
 
 @pytest.mark.parametrize(
