@@ -48,18 +48,6 @@ ENTITIES = {
     "corporation": "ORG",
     "group": "ORG",
 } | {name: name for name in ("PER", "LOC", "ORG")}
-# Emotions of GoEmotions → its sentiments, but the ambiguous one.
-SENTIMENTS = {
-    name: sentiment
-    for sentiment, names in {
-        "positive": "admiration amusement approval caring desire excitement gratitude joy "
-        "love optimism pride relief",
-        "negative": "anger annoyance disappointment disapproval disgust embarrassment fear "
-        "grief nervousness remorse sadness",
-        "neutral": "neutral",
-    }.items()
-    for name in names.split()
-}
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
 NGRAM_ROWS = 2**20  # of `ko-sentiment`
@@ -136,15 +124,6 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             "over Wikipedia",
             dev="SQuAD and others, `en_qa`",
         ),
-        "en-sentiment": Recipe(
-            Classification(),
-            files(work / "en-sentiment", ".train.jsonl", ".dev.jsonl")
-            | {"word_dim": 50, "min_count": 4, "epochs": 5},
-            "GoEmotions (Apache-2.0), comments of Reddit, without those whose emotions are "
-            "ambiguous or of two sentiments",
-            dev="GoEmotions",
-            licence="Apache-2.0 for the head; the language model has its own",
-        ),
         "en-ud": Recipe(
             Parsing(tokenizer="ewt"),
             files(data / "en_ewt/en_ewt-ud") | {"epochs": 10, "endings": 0},
@@ -202,17 +181,6 @@ def prepare(name: str, data: Path, work: Path) -> None:
         names = "en_coref_litbank", "en_coref_gum"
         parts = [(data / name / "train.conll.gz").read_bytes() for name in names]
         (work / "en-coref.train.conll.gz").write_bytes(b"".join(parts))
-    elif name == "en-sentiment":
-        for part in ("train", "dev"):
-            source = data / f"en_goemotions/{part}.tsv"
-            target = work / f"{name}.{part}.jsonl"
-            run("convert.py", "goemotions", source, target)
-            rows = []
-            for _, row in read_rows(target):
-                found = {SENTIMENTS.get(label) for label in row.pop("labels")}
-                if len(found) == 1 and (label := found.pop()):
-                    rows.append(json.dumps(row | {"label": label}))
-            target.write_text("\n".join(rows) + "\n", encoding="utf-8")
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
         run("convert.py", "klue-ner", source, work / "ko-ner.train.conll")

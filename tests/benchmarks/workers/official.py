@@ -1,9 +1,10 @@
-"""The programs by which others score: udtools (CoNLL 2018) and seqeval."""
+"""The programs by which others score: udtools (CoNLL 2018), seqeval and scorch."""
 
 import importlib.metadata
 import io
 
 import protocol
+from scorch.scores import conll2012
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 from udtools.udeval import evaluate, load_conllu
@@ -27,6 +28,18 @@ def entities(gold: list[list[str]], system: list[list[str]]) -> dict[str, float]
     }
 
 
-names = [f"{n} {importlib.metadata.version(n)}" for n in ("udtools", "seqeval")]
-requests = {"universal_dependencies": universal_dependencies, "entities": entities}
+def coreference(gold: list[list], system: list[list]) -> float:
+    """CoNLL F1 of clusters of mentions."""
+    files = ([{*map(tuple, cluster)} for cluster in x] for x in (gold, system))
+    return 100 * conll2012(*files)
+
+
+names = [
+    f"{n} {importlib.metadata.version(n)}" for n in ("udtools", "seqeval", "scorch")
+]
+requests = {
+    "universal_dependencies": universal_dependencies,
+    "entities": entities,
+    "coreference": coreference,
+}
 protocol.answer_requests(", ".join(names), requests)
