@@ -134,7 +134,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "ko-ud": Recipe(
             Parsing(tokenizer="gsd"),
-            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 16},
+            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 30},
             "UD Korean-GSD (CC BY-SA 4.0)",
             dev="GSD",
             notes=SCRIPT,

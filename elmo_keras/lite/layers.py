@@ -45,7 +45,7 @@ class LiteBiLstm:
         with self._lock:
             for i, (lstm, half) in enumerate(zip(self._lstms, halves)):
                 lstm.run(x, starts, lengths, rows, [half], backward=bool(i))
-        return (halves[0] + halves[1] if self._sums else outputs)[:-1]
+        return halves[0][:-1] + halves[1][:-1] if self._sums else outputs[:-1]
 
 
 def keras_lstm(
