@@ -1,6 +1,7 @@
 """ELMo as a layer of a Keras model."""
 
 import functools
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -257,6 +258,8 @@ class Elmo(keras.layers.Layer):
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)
             return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
+        if not tf.executing_eagerly():
+            _refuse_litert_of_keras()
         tokens = tf.boolean_mask(inputs, mask)
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         learns = training or self.trainable_bilm or self.bilm.trainable
@@ -344,6 +347,19 @@ class Elmo(keras.layers.Layer):
 def _stack(layers, mask):
     """Layers (tokens, dim) as (batch, layers, time, dim), 0 at padding."""
     return tf.stack([padded(h, mask) for h in layers], axis=1)
+
+
+def _refuse_litert_of_keras():
+    """Raises an error if Keras traces a model for LiteRT, which could not run it alone."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "keras.src.export.litert":
+            raise ValueError(
+                "LiteRT can't run a model that finds vectors of words. Write the `Elmo` "
+                "layer by `elmo-keras export MODEL.keras OUT.tflite --format litert`, and "
+                "export the layers after it as a model that reads its vectors."
+            )
+        frame = frame.f_back
 
 
 def _with_boundaries(mask):

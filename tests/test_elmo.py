@@ -232,6 +232,15 @@ def test_models_of_all_kinds_come_back_with_their_weights(config, tmp_path):
         np.testing.assert_array_equal(loaded(inputs), expected)
 
 
+def test_the_export_of_keras_to_litert_is_refused_and_leaves_no_file(config, tmp_path):
+    pytest.importorskip("keras.src.export.litert", exc_type=ImportError)
+    tokens = keras.Input((None,), dtype="string")
+    model = keras.Model(tokens, keras.layers.Dense(2)(Elmo(config)(tokens)))
+    with pytest.raises(ValueError, match="elmo-keras export MODEL.keras OUT.tflite"):
+        model.export(tmp_path / "model.tflite", format="litert", verbose=False)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_floats_for_strings_are_refused_where_keras_is_not_building(config):
     with pytest.raises(ValueError, match='keras.Input..None,., dtype="string"'):
         Subclassed()(tf.ones((2, 3)))

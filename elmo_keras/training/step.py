@@ -137,8 +137,9 @@ def stream_losses(
                 log_expected=batch["log_expected"][d],
             )
         else:
+            logits = word_logits(x, *table)
             token_losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-                targets, word_logits(x, *table)
+                targets, logits
             )
         losses.append(tf.reshape(token_losses, shape))  # pyright: ignore[reportArgumentType]
     return tf.stack(losses), last
