@@ -222,9 +222,10 @@ def test_heads_that_are_missing_or_of_another_model_are_refused(
         pipeline("nope")
     with pytest.raises(FileNotFoundError, match="There is no file"):
         pipeline(tmp_path / "missing.keras")
+    folder = head("pos")
     monkeypatch.setattr(head_files, "_digest", lambda _: "another")
     with pytest.raises(ValueError, match="was trained on another"):
-        pipeline(head("pos"))
+        pipeline(folder)
 
 
 @pytest.mark.parametrize(
