@@ -151,7 +151,7 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
     surplus = [n for n in datasets if n not in shapes and n.startswith(published)]
     if surplus:
         names = shortened(sorted(_name_in_file(n, datasets[n]) for n in surplus))
-        reason = _OF_PROJECTION * surplus[0].endswith("W_P_0")
+        reason = _OF_PROJECTION if surplus[0].endswith("W_P_0") else ""
         raise ValueError(
             f"The weights hold {names}, which a biLM of these options doesn't have. "
             f"{reason}Check that options and weights belong together."

@@ -162,7 +162,8 @@ class LightTokenVectors:
         layers = batch.normalized if self.layer_norm else batch.flat
         mixes = [weighted_sum(layers, weights) for weights in self.mixes]
         at_input = []
-        lower = [token.lower() for token in batch.tokens]
+        has_tables = self.words is not None or self.endings is not None
+        lower = [token.lower() for token in batch.tokens] if has_tables else []
         if self.words is not None:
             at_input.append(self.words[[self.ids.get(word, 0) for word in lower]])
         if self.endings is not None:

@@ -267,7 +267,7 @@ def _best_heads(scores):
         return [tf.gather_nd(x, at) for x in values]
 
     def jump(heads):
-        """The node that is reached after at least N arcs, N, and all after fewer."""
+        """Each word's node after at least n arcs; the largest number that reaches a node."""
         return tf.while_loop(
             lambda steps, *_: steps < n,
             lambda steps, heads, reached: (

@@ -271,9 +271,7 @@ class FixedShapes(NamedTuple):
     """The sizes of batches, which follow from a sample of them."""
 
     words: int  # the smallest number in a piece
-    places: tuple[
-        int, ...
-    ]  # the greatest number of windows of characters in each piece
+    places: tuple[int, ...]  # the most windows of characters in each piece
     candidates: int  # the smallest number of candidates of the sampled softmax
 
     @classmethod

@@ -68,7 +68,7 @@ class Engine:
         if not np.isfinite(vectors).all():
             raise FloatingPointError(
                 f"The vectors are too large for {self.dtype} by the weights or factor of "
-                f"their mix. Give lower ones{', or float32' * (self.dtype == 'float16')}."
+                f"their mix. Give lower ones{', or float32' if self.dtype == 'float16' else ''}."
             )
         axis = int(self.layers == "all")
         vectors = vectors if axis else vectors[0]
