@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from elmo_keras.argument_checks import how_to_install
 from elmo_keras.quiet import quiet_import
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
@@ -112,6 +111,8 @@ def import_problem(error: ImportError) -> str:
         )
     package = (error.name or "").split(".")[0]
     if isinstance(error, ModuleNotFoundError) and package in EXTRAS:
+        from elmo_keras.argument_checks import how_to_install  # with NumPy
+
         return f"This needs {package}: {how_to_install(EXTRAS[package])}"
     return str(error)
 

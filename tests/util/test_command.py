@@ -67,6 +67,9 @@ def run(*arguments, **environment):
 def test_help_and_refusals_come_without_tensorflow():
     code = (
         "import contextlib, io, sys; from elmo_keras.util import console\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    console.main(['--help'])\n"
+        "assert 'numpy' not in sys.modules\n"
         "for command in sys.argv[1:]:\n"
         "    name, *arguments = command.split()\n"
         "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
