@@ -238,7 +238,9 @@ def _heads(dependents, heads):
     pieces = [slice(i, i + LONGEST) for i in range(0, len(heads), LONGEST)]
     for piece in pieces:
         root, d = dependents[piece, :1], dependents[piece, 1:]
-        tree = spanning_tree(np.concatenate([root, d @ heads[piece].T], axis=1))
+        # By einsum, as BLAS would start threads for this.
+        scores = np.einsum("id,jd->ij", d, heads[piece])
+        tree = spanning_tree(np.concatenate([root, scores], axis=1))
         found[piece] = np.where(tree, tree + piece.start, 0)
     # The roots of later pieces hang on the first one.
     roots = np.flatnonzero(found == 0)

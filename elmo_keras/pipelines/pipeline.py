@@ -198,10 +198,13 @@ def _predict_together(pipelines, texts):
             for key, e in embedders.items()
         }
 
+    def predict(pair):
+        batch, embedded = pair
+        return batch, [p.predict(embedded[id(p.embedder)]) for p in pipelines]
+
     size, rows = pipelines[0].batch_size, []
     batches = chunks(parts(), size, lambda part: len(part[0]) or 1)
-    for batch, embedded in read_ahead(map(embed, batches)):
-        columns = (p.predict(embedded[id(p.embedder)]) for p in pipelines)
+    for batch, columns in read_ahead(map(predict, read_ahead(map(embed, batches)))):
         for (_, text), *row in zip(batch, *columns):
             rows.append(row)
             if text is not None:
