@@ -219,43 +219,46 @@ def score_entities(
     documents: list[Document], path: Path, read_by_spacy: list[dict] | None
 ) -> None:
     """Entities of Universal NER over the texts of EWT, whose sentences it names."""
-    examples, gold = read_columns(path), []
+    examples = read_columns(path)
     ids = re.findall("# sent_id = (.+)", path.read_text(encoding="utf-8"))
     by_id = dict(zip(ids, examples, strict=True))
-    for document in documents:
-        found, end = [], 0
+    held_out = {id(e) for e in hold_out(examples, 0.2)[1]}
+    pipe = pipeline("en-ner")
+    tagged = tag(pipe, [d.text for d in documents])
+    columns = [[spans for _, spans in tagged]]
+    if read_by_spacy:
+        columns.append([[tuple(e) for e in x["entities"]] for x in read_by_spacy])
+    on_tokens = dict(zip(ids, pipe([e["tokens"] for e in examples])))
+    groups: dict[str, list] = {name: [] for name in ("all", "held out", "alike")}
+    for i, document in enumerate(documents):
+        end = 0
+        splits = {tuple((a, b) for a, b, _ in row) for row in tagged[i][0].sentences}
         for name in re.findall("# sent_id = (.+)", document.rows):
-            words = []
-            for token in by_id[name]["tokens"]:
+            example, words = by_id[name], []
+            for token in example["tokens"]:
                 begin = document.text.index(token, end)
                 end = begin + len(token)
                 words.append((begin, end))
-            tags = make.joined_types(by_id[name]["tags"])
-            found += [(words[a][0], words[b - 1][1], t) for a, b, t in entities(tags)]
-        gold.append(found)
-    pipe = pipeline("en-ner")
-    raw = [spans for _, spans in tag(pipe, [d.text for d in documents])]
-    on_tokens = [
-        count_spans(
-            entities(make.joined_types(e["tags"])),
-            [(r["start"], r["end"], r["label"]) for r in results],
-        )
-        for e, results in zip(examples, pipe([e["tokens"] for e in examples]))
-    ]
-    held_out = {id(e) for e in hold_out(examples, 0.2)[1]}
-    columns = [raw]
-    if read_by_spacy:
-        columns.append([[tuple(e) for e in x["entities"]] for x in read_by_spacy])
-    own, *others = (
-        f"{micro_f1([count_spans(*pair) for pair in zip(gold, found)]):.2f}"
-        for found in columns
-    )
-    measure = "spans of characters; four fifths were learned from"
-    runner.row(
-        "`en-ner`, UNER", measure, own, f"{micro_f1(on_tokens):.2f}", *others or [""]
-    )
-    held = [counts for e, counts in zip(examples, on_tokens) if id(e) in held_out]
-    runner.row("`en-ner`, UNER", "a fifth, held out", "", f"{micro_f1(held):.2f}", "")
+            gold = [*entities(make.joined_types(example["tags"]))]
+            found = [(r["start"], r["end"], r["label"]) for r in on_tokens[name]]
+            spans = [(words[a][0], words[b - 1][1], t) for a, b, t in gold]
+            counts = [count_spans(gold, found)]
+            for column in columns:
+                within = [x for x in column[i] if words[0][0] <= x[0] < end]
+                counts.append(count_spans(spans, within))
+            groups["all"].append(counts)
+            if id(example) in held_out:
+                groups["held out"].append(counts)
+            if tuple(words) in splits:
+                groups["alike"].append(counts)
+    measures = {
+        "all": "all sentences; four fifths were learned from",
+        "held out": "the fifth that is held out",
+        "alike": f"{len(groups['alike'])} of {len(ids)} sentences, which are split alike",
+    }
+    for group, measure in measures.items():
+        on_gold, own, *others = (f"{micro_f1(x):.2f}" for x in zip(*groups[group]))
+        runner.row("`en-ner`, UNER", measure, own, on_gold, *others or [""])
 
 
 def score_klue(path: Path, official: runner.Worker) -> None:
