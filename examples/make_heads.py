@@ -9,7 +9,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -259,10 +259,9 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         by_label += re.findall(r"^(?:F1 by label|Most frequent).*", card, re.M)
     for save, head, task, dev in saved:
         if isinstance(task, (Tagging, Classification, Answering)):
-            pipe = pipeline(head)
-            answer = functools.partial(scored, pipe, task, dev)
-            if len(answer()[0]):
-                save(temperature=fit_temperature(pipe.model, answer))
+            answer = functools.partial(heated, save, head, task, dev)
+            if len(answer(1.0)[0]):
+                save(temperature=fit_temperature(answer))
     size = sum(file.stat().st_size for file in folder.rglob("head.*")) / 1e6
     card = [
         f"# {name}",
@@ -343,6 +342,14 @@ def ngram_counts(texts: Sequence[Sequence[str]]) -> scipy.sparse.csr_matrix:
     counts = scipy.sparse.csr_matrix((values, np.concatenate(rows), ends), shape)
     counts.sum_duplicates()
     return counts
+
+
+def heated(
+    save: Callable, head: Path, task: Any, examples: list[dict], temperature: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `scored`, by the head, which is saved with a temperature."""
+    save(temperature=temperature)
+    return scored(pipeline(head), task, examples)
 
 
 def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.ndarray]:

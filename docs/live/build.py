@@ -177,7 +177,6 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
             "words": list(words.ids),
             "mix": words.mixes[0].tolist(),
             "layer_norm": words.layer_norm,
-            "temperature": head.temperature,
             "units": head.config["units"],
         }
         no_words = np.zeros((1, 0), np.float32)

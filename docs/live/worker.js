@@ -267,7 +267,7 @@ async function probabilities(head, tokens, layers) {
     return most;
   });
   const ngrams = ngramScores(tokens, head);
-  const p = softmaxOf([...dense(largest, head, "decision")].map((x, i) => (x + ngrams[i]) / head.temperature));
+  const p = softmaxOf([...dense(largest, head, "decision")].map((x, i) => x + ngrams[i]));
   return labels.map((name, i) => [name, p[i]]).sort((a, b) => b[1] - a[1]);
 }
 
@@ -308,7 +308,7 @@ async function answer({question, tokens}) {
   const m = (await read(head, 4, z)).map(joined);
   const n = (await read(head, 6, z.map((a, t) => joined([a, m[t]])))).map(joined);
   const [starts, ends] = [[m, "start_scores"], [n, "end_scores"]].map(
-    ([rows, name]) => normalised(rows.map(row => dense(row, head, name)[0] / head.temperature)));
+    ([rows, name]) => normalised(rows.map(row => dense(row, head, name)[0])));
   const best = {score: -Infinity};
   starts.forEach((start, first) => ends.slice(first, first + head.longest).forEach((end, more) => {
     if (start + end > best.score) Object.assign(best, {first, last: first + more, score: start + end});

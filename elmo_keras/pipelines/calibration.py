@@ -1,7 +1,7 @@
 """Whether the scores of a pipeline are the shares of right answers, and what mends them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,24 +51,23 @@ def calibration_error(scores: np.ndarray, right: np.ndarray) -> float:
 
 
 def fit_temperature(
-    model: Any, answer: Callable[[], tuple[np.ndarray, np.ndarray]]
+    answer: Callable[[float], tuple[np.ndarray, np.ndarray]],
 ) -> float:
-    """The temperature at which a model's scores have the lowest log loss.
+    """The temperature at which a head's scores have the lowest log loss.
 
     Answers stay the same at all temperatures, but for those of models with `multi_label`,
     whose threshold is one of scores. `save_head(…, temperature=…)` keeps the number.
 
     Args:
-        model: `.model` of a pipeline, which is left with the temperature.
-        answer: gives the scores of the pipeline's answers on held-out text, and whether
-            each is right: `(answers,)`, see `reliability`.
+        answer: gives the scores on held-out text of a pipeline whose head was saved with
+            a temperature, and whether each answer is right: `(answers,)`, see
+            `reliability`.
 
     Reference: Guo et al. 2017, section 4.2.
     """
 
     def loss(logarithm):
-        model.temperature = float(np.exp(logarithm))
-        scores, right = answer()
+        scores, right = answer(float(np.exp(logarithm)))
         p = np.where(right, scores, 1 - scores)
         return -np.log(np.maximum(p, 1e-7)).mean()
 
@@ -79,5 +78,4 @@ def fit_temperature(
             high -= third
         else:
             low += third
-    model.temperature = round(float(np.exp((low + high) / 2)), 3)
-    return model.temperature
+    return round(float(np.exp((low + high) / 2)), 3)

@@ -65,8 +65,6 @@ class KerasParser:
 class KerasClassifier:
     """A model of labels, of one text or of a pair."""
 
-    temperature = 1.0
-
     def __init__(self, model: LabelModel):
         self.labels, self.multi_label = list(model.labels), model.multi_label
         self.threshold = model.threshold
@@ -79,8 +77,6 @@ class KerasClassifier:
 
 
 class KerasAnswerer:
-    temperature = 1.0
-
     def __init__(self, model: QuestionAnswering):
         self.endings, self.longest_answer = model.endings, model.longest_answer
         self.unanswerable = model.unanswerable

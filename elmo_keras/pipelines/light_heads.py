@@ -73,12 +73,10 @@ class TaggerHead:
     Attributes:
         tags: all tags.
         crf: or None.
-        temperature: divides the scores of tag sequences before they become probabilities.
     """
 
     tags: Sequence[str]
     crf: Crf | None = None
-    temperature = 1.0
 
     @property
     def labels(self) -> list[str]:
@@ -99,13 +97,11 @@ class TaggerHead:
 
     def label(self, scores: np.ndarray, lengths: np.ndarray) -> list[list[Labelled]]:
         """As `tag`, from the scores of sentences of these lengths."""
-        scores = scores / self.temperature
         if self.crf is None:
             ids = scores.argmax(axis=1)
             alone = after = softmax(scores)[np.arange(len(ids)), ids]
         else:
-            crf = self.crf.heated(self.temperature)
-            ids, alone, after = crf.decode(scores, lengths)
+            ids, alone, after = self.crf.decode(scores, lengths)
         tags, alone, after = [self.tags[i] for i in ids], alone.tolist(), after.tolist()
         label = _label_spans if marks_spans(self.tags) else _label_tokens
         return [label(tags[p], alone[p], after[p]) for p in parts_of(lengths)]

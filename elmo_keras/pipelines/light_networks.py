@@ -40,8 +40,6 @@ def _bilstm(head, name, dim):
 
 
 class LightClassifier:
-    temperature = 1.0  # see `heated`
-
     def __init__(self, head: HeadFile):
         config, units = head.config, head.config["units"]
         self.labels, self.threshold = str_tokens(config["labels"]), config["threshold"]
@@ -91,8 +89,6 @@ def soft_alignment(x: np.ndarray) -> np.ndarray:
 
 
 class LightAnswerer:
-    temperature = 1.0  # divides the scores of spans
-
     def __init__(self, head: HeadFile):
         config, units = head.config, head.config["units"]
         self.endings = str_tokens(config["endings"])

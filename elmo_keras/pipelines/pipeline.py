@@ -16,7 +16,7 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB, VOCABULARY
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.pipelines.light_heads import Batch, LightTagger, softmax
+from elmo_keras.pipelines.light_heads import Batch, LightTagger
 from elmo_keras.pipelines.light_networks import (
     LightAnswerer,
     LightClassifier,
@@ -329,24 +329,12 @@ class LabelPipeline(Pipeline):
 def _label(model, *batches):
     """Of each text or pair the likeliest label, or those above the threshold, and their score."""
     several, results = model.multi_label, []
-    p = heated(model.probabilities(*batches), model.temperature, multi_label=several)
-    for row in p.tolist():
+    for row in model.probabilities(*batches).tolist():
         pairs = sorted(zip(row, model.labels), reverse=True)
         labels = [{"label": label, "score": score} for score, label in pairs]
         above = [one for one in labels if one["score"] >= model.threshold]
         results.append(above if several else labels[0])
     return results
-
-
-def heated(p: np.ndarray, temperature: float, *, multi_label: bool) -> np.ndarray:
-    """Probabilities of labels `(texts, labels)` whose logits are divided by a temperature."""
-    if temperature == 1:
-        return p
-    p = p.astype(np.float64)
-    with np.errstate(divide="ignore"):  # of log 0
-        if multi_label:
-            return 1 / (1 + np.exp((np.log(1 - p) - np.log(p)) / temperature))
-        return softmax(np.log(p) / temperature)
 
 
 def _bounded_parts(sentences):
@@ -504,7 +492,6 @@ class AnswerPipeline(PairPipeline):
             questions = self._batch([join(q.sentences) for _, q, _ in some])
             rows = self.model.scores(contexts, questions)
             for (i, _, part), scores in zip(some, rows):
-                scores = tuple(x / self.model.temperature for x in scores)
                 found[i].append((part, *best_span(scores, self.model.longest_answer)))
         rows = zip(pairs, found)
         return [self._answers(context, spans)[:n] for (_, context), spans in rows]
@@ -604,7 +591,6 @@ def pipeline(model: str | Path) -> Pipeline | PairPipeline:
             made = _keras_pipeline(name, keras_model(head), **options)
         else:
             made = _light_pipeline(name, head, folder, **options)
-    made.model.temperature = head.temperature
     if is_by_keras:
         return made
     made.embedder = _embedder(head.language_model)
@@ -628,7 +614,6 @@ def _light_pipeline(name, head, folder, **options):
     if predicates.language_model != head.language_model:
         raise ValueError("Its two heads have different language models.")
     finder = LightTagger(predicates)
-    finder.temperature = predicates.temperature
     return RolePipeline(name, LightTagger(head), finder, **options)
 
 

@@ -44,10 +44,6 @@ class Crf(NamedTuple):
         first = self.first + penalties[-1]
         return Crf(self.transitions + penalties[:-1], first, self.last)
 
-    def heated(self, temperature: float) -> "Crf":
-        """The same, for scores that are divided by a temperature."""
-        return Crf(*(weight / temperature for weight in self))
-
     def decode(
         self, scores: np.ndarray, lengths: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

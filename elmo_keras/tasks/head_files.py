@@ -41,6 +41,8 @@ PREDICATES = "predicates"  # folder of the head that finds the predicates of rol
 ENDS = "ends/kernel"  # of `SpanEnds`
 _MOST_UNITS, _MOST_ROWS = 2**15, 2**24  # of a layer, of n-grams
 _TEMPERATURES = 0.01, 100
+# Parts of a head whose weights make logits, and are divided by its temperature.
+_LOGITS = "scores crf decision ngrams start_scores end_scores no_answer_score".split()
 _LIGHT = "Tagger", "TextClassifier", "QuestionAnswering", "DependencyParser"
 # What reading values of other kinds raises.
 _DAMAGES = (
@@ -71,7 +73,7 @@ class HeadFile(NamedTuple):
     arrays: dict[str, np.ndarray]
     language: str | None = None
     tokenizer: str = "words"  # how a text is split, see `split_words`
-    temperature: float = 1.0  # that divides scores, see `save_head`
+    temperature: float = 1.0  # that divides weights which make logits, see `save_head`
 
     @property
     def config(self) -> dict[str, Any]:
@@ -140,6 +142,9 @@ def read_head(folder: Path) -> HeadFile:
         head = HeadFile(card["model"], name, _dequantized(arrays), **more)
         check_choices(tuple(RULES), tokenizer=head.tokenizer)
         check_numbers(*_TEMPERATURES, temperature=head.temperature)
+        for name, weight in head.arrays.items():
+            if name.partition("/")[0] in _LOGITS:
+                head.arrays[name] = weight / np.float32(head.temperature)
         head.vectors["words"] = str_tokens(json.loads(arrays[_WORDS].tobytes()))
         config = head.config | head.vectors
         check_counts(0, _MOST_ROWS, ngram_rows=config.pop("ngram_rows", 0))
@@ -205,8 +210,8 @@ def save_head(
         ends: where the spans of a tagger end within their last token.
         **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another
             script; `tokenizer`, how it splits texts: `"words"`, `"ewt"` or `"gsd"`, see
-            `split_words`; `temperature`, by which a pipeline divides the logits of its
-            scores, see `fit_temperature`.
+            `split_words`; `temperature`, that divides the logits of scores, see
+            `fit_temperature`.
 
     Raises:
         ValueError: the model's frozen language model is another one, or it has none; or

@@ -9,6 +9,9 @@ ones; ECE is the expected calibration error in 15 bins, without a temperature an
 """
 
 import dataclasses
+import json
+import shutil
+import tempfile
 from pathlib import Path
 
 from elmo_keras import pipeline
@@ -16,6 +19,7 @@ from elmo_keras.hub.catalogue import BOX
 from elmo_keras.pipelines.calibration import calibration_error, reliability
 from elmo_keras.pipelines.pipeline import PREDICATES
 from elmo_keras.tasks import Answering, Classification, Settings, Tagging, read_data
+from elmo_keras.tasks.head_files import HEAD, read_head
 from examples import make_heads as make
 from tests.benchmarks import runner
 
@@ -44,14 +48,18 @@ def settings(work, name, own) -> Settings:
 
 
 def score(name, folder, task, examples) -> None:
-    pipe, rows = pipeline(folder), {}
-    for temperature in (1.0, pipe.model.temperature):
-        pipe.model.temperature = temperature
-        rows[temperature] = make.scored(pipe, task, examples)
+    warm, rows = read_head(folder).temperature, {}
+    with tempfile.TemporaryDirectory() as temporary:
+        cold = Path(temporary, "cold")
+        shutil.copytree(folder, cold)
+        card = json.loads((cold / HEAD).read_bytes())
+        (cold / HEAD).write_text(json.dumps(card | {"temperature": 1.0}))
+        for temperature, head in ((1.0, cold), (warm, folder)):
+            rows[temperature] = make.scored(pipeline(head), task, examples)
     errors = [f"{100 * calibration_error(*row):.2f}" for row in rows.values()]
     for i, b in enumerate(reliability(*[*rows.values()][-1])):
         cells = f"{b.n_answers:,}", f"{100 * b.score:.1f}", f"{100 * b.right:.1f}"
-        title = f"`{name}`, temperature {pipe.model.temperature:g}" if not i else ""
+        title = f"`{name}`, temperature {warm:g}" if not i else ""
         runner.row(title, f"{b.most:g}", *cells, "" if i else " → ".join(errors))
 
 
