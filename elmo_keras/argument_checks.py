@@ -1,5 +1,6 @@
 """Checks of what constructors are given: a ValueError names the argument; and extras."""
 
+import importlib
 import reprlib
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -21,6 +22,14 @@ def how_to_install(extra: str) -> str:
     """The command that installs what an extra of the package names."""
     source = "git+https://github.com/elmo-keras/elmo-keras"
     return f"pip install 'elmo-keras[{extra}] @ {source}'"
+
+
+def import_extra(module: str, extra: str, needed_by: str) -> Any:
+    """An optional module; the error says what needs it and how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{needed_by}: {how_to_install(extra)}") from error
 
 
 def is_count(value: Any, least: int, most: int) -> bool:

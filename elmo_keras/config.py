@@ -14,7 +14,7 @@ from elmo_keras.argument_checks import (
     is_count,
     shortened,
 )
-from elmo_keras.files import whole_file
+from elmo_keras.files import naming_damage, whole_file
 
 # Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
 _MAX_SIZE, _MAX_CHARACTERS, _MAX_GROUPS, _MAX_LAYERS = 2**16, 2**12, 100, 100
@@ -389,13 +389,9 @@ class ElmoConfig:
 
 
 def _pairs(filters):
-    try:
+    received = f"Received: {shortened(filters)}."
+    with naming_damage(f"`filters` should be pairs of (width, count). {received}"):
         return tuple((width, count) for width, count in filters)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "`filters` should be pairs of (width, count). Received: "
-            f"{shortened(filters)}"
-        ) from error
 
 
 PRESETS = {
@@ -411,10 +407,8 @@ PRESETS = {
 
 def read_options(path: str | Path) -> dict[str, Any]:
     content = whole_file(path, MAX_OPTIONS)
-    try:
+    with naming_damage(f"{path} should hold JSON."):
         options = json.loads(content.decode())
-    except (RecursionError, ValueError) as error:
-        raise ValueError(f"{path} should hold JSON. {error}") from error
     if isinstance(options, dict):
         return options
     raise ValueError(

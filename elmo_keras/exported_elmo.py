@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
+from elmo_keras.files import naming_damage
 from elmo_keras.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.tokens import dense_tokens, kind_and_rank, received, string_tensor
 
@@ -115,12 +116,8 @@ class ExportedElmo(keras.layers.Layer):
 
 
 def _load(directory):
-    try:
+    with naming_damage("`directory` should be the folder of an exported version."):
         loaded = tf.saved_model.load(directory)
-    except OSError as error:
-        raise ValueError(
-            f"`directory` should be the folder of an exported version. {error}"
-        ) from error
     if not hasattr(loaded, "sequence_len"):
         raise ValueError(
             "`directory` should be a SavedModel that `elmo-keras export` wrote. "

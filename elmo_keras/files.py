@@ -65,11 +65,21 @@ def naming_damage(message: str, unless_value_error: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if getattr(error, "errno", None) is not None:  # of the disk, not of the content
+        # Of the disk, or of what is not installed.
+        if getattr(error, "errno", None) is not None or isinstance(error, ImportError):
             raise
         hint = "" if isinstance(error, ValueError) else unless_value_error
-        text = " ".join(f"{message} {error!s:.500} {hint}".split())
+        text = " ".join(f"{message} {error!s:.300} {hint}".split())
         raise ValueError(text) from error
+
+
+@contextlib.contextmanager
+def on_disk(path: Path, mode: str = "wb") -> Iterator[Any]:
+    """A new file, whose content is on the disk at the end."""
+    with path.open(mode) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

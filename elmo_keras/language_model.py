@@ -258,11 +258,7 @@ class LanguageModel:
         """
         check_choices(DIRECTIONS, direction=direction)
         [tokens] = tokens_of_sentences([tokens], self.bilm.config.tokenizer)
-        if position not in range(len(tokens)):
-            raise ValueError(
-                f"`position` should be from 0 to {len(tokens) - 1}, the index of one of "
-                f"{len(tokens)} tokens. Received: {position}"
-            )
+        check_counts(0, len(tokens) - 1, position=position)
         words = tf.constant(tokens, tf.string)
         logs = self._at_position(words, tf.constant([position])).numpy()
         if direction != "both":

@@ -86,7 +86,7 @@ def test_a_substitute_is_another_word(model):
 
 
 def test_other_positions_and_directions_are_refused(model):
-    with pytest.raises(ValueError, match="`position` should be from 0 to 0"):
+    with pytest.raises(ValueError, match="`position` should be an integer from 0 to 0"):
         model.likeliest(["a"], 1)
     with pytest.raises(ValueError, match="`direction` should be one of"):
         model.likeliest(["a"], 0, direction="up")

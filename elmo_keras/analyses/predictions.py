@@ -129,10 +129,6 @@ def substitutes(
                 f"{positions}. Give --position instead."
             )
         position = positions[0]
-    elif position >= len(tokens):
-        raise ValueError(
-            f"--position should be from 0 to {len(tokens) - 1}. Received: {position}"
-        )
     if direction is None:
         likeliest = language_model.substitutes(tokens, position, top=top)
     else:

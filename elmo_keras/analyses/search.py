@@ -13,10 +13,16 @@ import numpy as np
 
 from elmo_keras.config import Arithmetic, read_options
 from elmo_keras.embed.corpus import embed_corpus
-from elmo_keras.embed.embedder import Embedder, check_layers
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.outputs import is_npy, is_parquet
 from elmo_keras.embed.writers.npy import open_npy
-from elmo_keras.files import OtherRun, check_same_run, file_stamp, replacing
+from elmo_keras.files import (
+    OtherRun,
+    check_same_run,
+    file_stamp,
+    naming_damage,
+    replacing,
+)
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
@@ -111,7 +117,6 @@ def search(
         raise ValueError(f"{file} holds no sentence.")
     name = str(sentences.metadata.get("layers", layers))
     chosen = int(name) if name.isdecimal() else name
-    check_layers(chosen, model)
     if arithmetic != "int8":
         import_tensorflow()
     embedder = Embedder(model, layers=chosen, pooling="mean", arithmetic=arithmetic)
@@ -343,15 +348,13 @@ def new_index(dim: int, description: str) -> "faiss.Index":
     """An index for cosines without vectors, such as "IVF1024,SQ8", which takes ids."""
     import faiss
 
-    try:
+    with naming_damage(
+        f"--index should describe an index of faiss for {dim} numbers, such as "
+        f"IVF1024,SQ8. Received: {description}."
+    ):
         index = faiss.index_factory(dim, description, faiss.METRIC_INNER_PRODUCT)
         if isinstance(index, faiss.IndexIVF) and index.nlist < 1:
-            raise RuntimeError("It has no lists.")
-    except RuntimeError as error:
-        raise ValueError(
-            f"--index should describe an index of faiss for {dim} numbers, such as "
-            f"IVF1024,SQ8. Received: {description}. {error}"
-        ) from error
+            raise ValueError("It has no lists.")
     takes_ids = isinstance(index, (faiss.IndexIVF, faiss.IndexIDMap))
     return index if takes_ids else faiss.IndexIDMap(index)
 
@@ -380,12 +383,9 @@ def make_index(
         step = max(1, rows // (TRAINED_ON * (ivf.nlist if ivf else LISTS)))
         blocks = unit_blocks(sentences.blocks(), mean)
         sample = np.concatenate([vectors[::step] for _, vectors in blocks])
-        try:
+        few = f"{len(sample):,} sentences are too few to train this index."
+        with naming_damage(few):
             index.train(sample)
-        except RuntimeError as error:
-            raise ValueError(
-                f"{len(sample):,} sentences are too few to train this index. {error}"
-            ) from error
     with Progress(total=rows, unit=" rows") as progress:
         for real, vectors in unit_blocks(sentences.blocks(), mean):
             index.add_with_ids(vectors, real)

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.corpus import embed_corpus
-from elmo_keras.embed.embedder import Embedder, check_layers, uses_litert
+from elmo_keras.embed.embedder import Embedder, uses_litert
 from elmo_keras.embed.outputs import check_output, check_output_folder, is_npy
 from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.hub.catalogue import parts_of_model
@@ -119,7 +119,6 @@ def embed(
         check_output(output, read, shard=shard, pooling=pooling, overwrite=overwrite)
     # A published model is downloaded while Ctrl-C still ends the command at once.
     local_files(source, weights)
-    check_layers(layers, source, weights)
     if engine is None and not uses_litert(source, arithmetic):
         import_tensorflow()
     with stopping() as stop:

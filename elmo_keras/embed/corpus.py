@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import json
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +23,7 @@ from elmo_keras.embed.outputs import (
 )
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.writers.npy import write_npy
+from elmo_keras.files import on_disk
 from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import in_turn, read_ahead
 
@@ -146,10 +146,8 @@ def _join_parts(parts, n_sentences, engine, metadata, texts, step):
             )
         )
         rows = Rows(engine.shape, engine.dtype, texts=texts, metadata=metadata)
-        with parts.whole.open("wb") as file:
+        with on_disk(parts.whole) as file:
             rows.write(file, in_turn(sentences))
-            file.flush()
-            os.fsync(file.fileno())
     parts.finish(parts.whole)
 
 

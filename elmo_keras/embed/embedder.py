@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from elmo_keras.argument_checks import check_choices, check_counts, check_finite
-from elmo_keras.config import Arithmetic, read_options
-from elmo_keras.embed.engines.engine import LAYERS, LITE, Engine
+from elmo_keras.config import Arithmetic
+from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.files import installed_version
-from elmo_keras.hub.catalogue import OPTIONS
-from elmo_keras.hub.local_files import absolute, local_files
+from elmo_keras.hub.local_files import absolute
 from elmo_keras.progress import Progress
 from elmo_keras.quiet import quiet_import
 from elmo_keras.text.length_batches import (
@@ -409,19 +408,6 @@ def _unpickle(arguments, fingerprint):
 def uses_litert(model: Any, arithmetic: str | None) -> bool:
     is_path = isinstance(model, (str, os.PathLike))
     return arithmetic == "int8" or (is_path and Path(model).suffix == LITE)
-
-
-def check_layers(
-    layers: str | int, model: str | Path, weights: str | Path | None = None
-) -> None:
-    """Refuses a layer that a model with an `options.json` lacks, before weights are read."""
-    options, beside = local_files(model, weights)
-    if beside is None:
-        options = options / OPTIONS
-    if options.is_file() and isinstance(layers, int):
-        n_layers = read_options(options).get("lstm", {}).get("n_layers")
-        if isinstance(n_layers, int):
-            check_choices((*LAYERS, *range(n_layers + 1)), layers=layers)
 
 
 def _normalize(array):

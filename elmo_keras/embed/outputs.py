@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from elmo_keras.argument_checks import how_to_install
-from elmo_keras.files import LOCK, OtherRun, check_same_run, only_process, replacing
+from elmo_keras.files import (
+    LOCK,
+    OtherRun,
+    check_same_run,
+    on_disk,
+    only_process,
+    replacing,
+)
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 if TYPE_CHECKING:  # clients do without tqdm
@@ -173,10 +180,8 @@ class Parts:
         """A file that becomes the part when it is whole and on the disk."""
         path = self.path / STARTED / f"{self.part(index).name}.{uuid.uuid4().hex}"
         try:
-            with path.open("xb") as file:
+            with on_disk(path, "xb") as file:
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
             os.replace(path, self.part(index))
         finally:
             path.unlink(missing_ok=True)
@@ -276,9 +281,10 @@ def check_output(
     output: Path,
     inputs: Iterable[Path],
     *,
-    shard: tuple[int, int],
-    pooling: str | None,
     overwrite: bool,
+    shard: tuple[int, int] = (1, 1),
+    pooling: str | None = None,
+    suffixes: Sequence[str] = SUFFIXES,
 ) -> Path:
     index, count = shard
     if not 1 <= index <= count:
@@ -287,7 +293,7 @@ def check_output(
         )
     if count > 1:
         output = output.with_name(f"{output.stem}.{index}-of-{count}{output.suffix}")
-    check_suffix(output)
+    check_suffix(output, suffixes)
     check_apart([output, folder_of(output)], inputs)
     check_file(output)
     check_folder(folder_of(output))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from elmo_keras.config import Splitting
-from elmo_keras.embed.embedder import check_layers
 from elmo_keras.export.version_paths import check_export, export_metadata
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
@@ -176,7 +175,6 @@ def export(
         check_apart([output], inputs)
         if output.exists():
             raise FileExistsError(f"{output} exists. Move it, or give another name.")
-    check_layers(choices.layers, source, weights)
     import_tensorflow()
     if format == "packed":
         pack(source, output, weights)

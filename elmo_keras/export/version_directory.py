@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices, how_to_install
+from elmo_keras.argument_checks import check_choices, check_counts, import_extra
 from elmo_keras.config import Splitting
 from elmo_keras.elmo import Elmo
 from elmo_keras.export.saved_model import make_saved_model
@@ -82,12 +82,7 @@ def export_elmo(
     check_choices(("nothing", "mix", "all"), trainable=trainable)
     check_choices(("float32", "bfloat16"), arithmetic=arithmetic)
     check_choices(("sentences", "text"), input_name=input_name)
-    if not 0 <= representation < len(elmo.mixes):
-        raise ValueError(
-            f"`representation` should be below {len(elmo.mixes)}, the layer's number of "
-            f"mixes. Received: {representation}"
-        )
-
+    check_counts(0, len(elmo.mixes) - 1, representation=representation)
     new_version(Path(output), version)
     tokenizer = tokenizer or elmo.config.tokenizer
     root, signatures, mix = make_saved_model(
@@ -195,16 +190,13 @@ def describe(
 
 def write_warmup(path: Path, signatures: Mapping) -> None:
     """Writes requests that TensorFlow Serving runs before the first user's."""
-    try:  # optional: only servers need these requests
-        from tensorflow_serving.apis import prediction_log_pb2
-    except ImportError as error:
-        raise ImportError(
-            f"Warm-up requests need tensorflow-serving-api: {how_to_install('export')}"
-        ) from error
+    needed_by = "Warm-up requests need tensorflow-serving-api"
+    module = "tensorflow_serving.apis.prediction_log_pb2"
+    prediction_log_pb2 = import_extra(module, "export", needed_by)
     names = [name for name in ("default", "tokens") if name in signatures]
     with tf.io.TFRecordWriter(str(path)) as file:
         for (rows, length), name in itertools.product(SIZES, names):
-            log = prediction_log_pb2.PredictionLog()  # pyright: ignore[reportAttributeAccessIssue]
+            log = prediction_log_pb2.PredictionLog()
             request = log.predict_log.request
             request.model_spec.name = MODEL_NAME
             request.model_spec.signature_name = name

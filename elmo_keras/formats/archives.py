@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from elmo_keras.files import file_digest, naming_damage
+from elmo_keras.files import file_digest, naming_damage, on_disk
 from elmo_keras.hub.cache import UNPACKED, cache_folder, only_writer
 from elmo_keras.hub.catalogue import SOFTMAX
 
@@ -63,10 +63,8 @@ def _unpack(path, folder):
                 continue
             target = temporary / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as unpacked:
+            with on_disk(target) as unpacked:
                 unpacked.writelines(blocks)
-                unpacked.flush()
-                os.fsync(unpacked.fileno())
         os.replace(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -3,11 +3,9 @@
 What the variables of a module don't show is that of google/elmo: `ElmoConfig`'s defaults.
 """
 
-import contextlib
 import dataclasses
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import shortened
 from elmo_keras.config import ElmoConfig
+from elmo_keras.files import naming_damage
 from elmo_keras.formats.model_files import ADAGRAD, ModelFiles, make_mix
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 
@@ -47,26 +46,20 @@ def checkpoint_variables(prefix: str | Path) -> dict[str, CheckpointVariable]:
     n_values = sum(map(math.prod, shapes.values()))
     files, start = Path(prefix).parent.iterdir(), f"{Path(prefix).name}.data-"
     size = sum(path.stat().st_size for path in files if path.name.startswith(start))
-    if size < n_values:
-        raise ValueError(
-            f"{prefix} should be a complete TensorFlow checkpoint, .index and .data "
-            f"files. Its .data files have {size:,} bytes for {n_values:,} values."
-        )
+    with _reading(prefix):
+        if size < n_values:
+            problem = f"Its .data files have {size:,} bytes for {n_values:,} values."
+            raise ValueError(problem)
     return {
         name: CheckpointVariable(reader, prefix, name, tuple(shape))
         for name, shape in shapes.items()
     }
 
 
-@contextlib.contextmanager
-def _reading(prefix) -> Iterator[None]:
-    try:
-        yield
-    except (tf.errors.OpError, IndexError) as error:  # IndexError: a file ends early
-        raise ValueError(
-            f"{prefix} should be a complete TensorFlow checkpoint, .index and .data "
-            f"files. {error}"
-        ) from error
+def _reading(prefix):
+    return naming_damage(
+        f"{prefix} should be a complete TensorFlow checkpoint, .index and .data files."
+    )
 
 
 # The cell of a checkpoint, of one with a single layer, and of a Hub module.
@@ -122,13 +115,10 @@ def read_hub_module(folder: Path) -> ModelFiles:
         for name, variable in variables.items()
         if name.startswith(scope)
     }
-    try:
+    with naming_damage(
+        f"{folder} should hold the variables of a biLM. Missing, or of another shape:"
+    ):
         config = _config(datasets)
-    except (KeyError, IndexError) as error:
-        raise ValueError(
-            f"{folder} should hold the variables of a biLM. Missing, or of another "
-            f"shape: {error}"
-        ) from error
     if datasets["char_embed"].shape[0] == N_CHARACTERS + 1:
         datasets["char_embed"] = datasets["char_embed"][1:]  # without the padding's
     mix = _mix(variables, scope.removesuffix("bilm/") + "aggregation/")

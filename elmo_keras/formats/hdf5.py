@@ -21,7 +21,7 @@ import h5py
 import numpy as np
 import pyfive
 
-from elmo_keras.files import naming_damage
+from elmo_keras.files import naming_damage, on_disk
 from elmo_keras.formats.quantise import join_scales
 
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
@@ -202,7 +202,5 @@ def new_hdf5(path: Path, userblock_size: int = 0) -> Iterator[h5py.File]:
     if userblock_size:
         digest = hashlib.sha256(content[userblock_size:]).digest()
         content[: len(digest)] = digest
-    with path.open("wb") as written:
+    with on_disk(path) as written:
         written.write(content)
-        written.flush()
-        os.fsync(written.fileno())

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
+from elmo_keras.files import naming_damage
 from elmo_keras.formats.archives import read_archive
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.published import finite, n_parameters
@@ -31,14 +32,8 @@ def read_keras_file(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if missing:
         raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
     datasets = open_hdf5(files[_WEIGHTS], f"{_WEIGHTS} in {path}").datasets
-    try:
+    with naming_damage(f"{_CONFIG} in {path} should describe a Keras model."):
         return dict(json.loads(files[_CONFIG].decode())), datasets
-    except (RecursionError, TypeError, ValueError) as error:
-        raise _no_model(path, error) from error
-
-
-def _no_model(path, error):
-    return ValueError(f"{_CONFIG} in {path} should describe a Keras model. {error}")
 
 
 def load_keras_model(path: Path) -> keras.Model:
@@ -51,16 +46,10 @@ def load_keras_model(path: Path) -> keras.Model:
     """
     config, datasets = read_keras_file(path)
     n_values = sum(math.prod(d.shape) for d in datasets.values())
-    try:
+    with naming_damage(f"{_CONFIG} in {path} should describe a Keras model."):
         _check_sizes(config, n_values)
-    except (KeyError, RecursionError, TypeError, ValueError) as error:
-        raise _no_model(path, error) from error
-    try:
+    with naming_damage(f"{path} should be a sound Keras model."):
         model: Any = keras.models.load_model(path, compile=False)
-    except Exception as error:  # Keras raises all kinds
-        raise ValueError(
-            f"{path} should be a sound Keras model. {error!s:.500}"
-        ) from error
     for weight in model.weights:
         if weight.dtype.startswith(("float", "bfloat")):
             finite(weight.path, np.asarray(weight.value, "float32"))

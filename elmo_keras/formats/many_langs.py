@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.config import ElmoConfig, TokenDictionary, read_options
-from elmo_keras.files import whole_file
+from elmo_keras.files import naming_damage, whole_file
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.formats.published import finite
 from elmo_keras.formats.torch_pickle import read_tensors
@@ -111,10 +111,8 @@ def _dictionary(folder, embedder, settings):
 
 
 def make_dictionary(characters: str, words: str, source: str) -> TokenDictionary:
-    try:
+    with naming_damage(f"{source}:"):
         return TokenDictionary(characters, words)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from error
 
 
 def _read_dic(path, n_ids):
@@ -148,10 +146,9 @@ def _read_dic(path, n_ids):
 
 
 def read_text(path: Path) -> str:
-    try:
-        return whole_file(path, _MAX_TEXT).decode().replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} should be UTF-8. {error}") from error
+    content = whole_file(path, _MAX_TEXT)
+    with naming_damage(f"{path} should be UTF-8."):
+        return content.decode().replace("\r\n", "\n")
 
 
 def _config(settings, dictionary):

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elmo_keras.files import naming_damage
+
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before 2020
 _MAX_PICKLE = 2**20  # bytes of a pickle without the tensors' values
 _OPCODES = {ord(opcode.code): opcode.name for opcode in pickletools.opcodes}
@@ -40,7 +42,10 @@ class _Tensor(NamedTuple):
 
 def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
     """The tensors of a file of `torch.save`, of today or before 2020; mostly views of it."""
-    try:
+    with naming_damage(
+        f"{name} should be a complete dictionary of tensors, saved by torch.save. Get "
+        "the file again."
+    ):
         read = _in_zip if content[:4] == b"PK\3\4" else _in_pickles
         tensors, values = read(content)
         if not isinstance(tensors, dict):
@@ -49,13 +54,6 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
         if sum(array.nbytes for array in arrays.values()) > len(content):
             raise ValueError("Its tensors are larger than the file.")
         return arrays
-    except Exception as error:  # a damaged pickle raises all kinds
-        name_of_type = "" if isinstance(error, ValueError) else type(error).__name__
-        reason = f"{name_of_type} {error!s:.300}".strip().removesuffix(".")
-        raise ValueError(
-            f"{name} should be a complete dictionary of tensors, saved by torch.save. "
-            f"{reason}. Get the file again."
-        ) from error
 
 
 def _in_zip(content):

@@ -5,6 +5,7 @@ for the folder of the cache, `HF_ENDPOINT` for another hub.
 """
 
 import functools
+import importlib
 import json
 import re
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from elmo_keras.argument_checks import how_to_install
+from elmo_keras.argument_checks import import_extra
 from elmo_keras.hub.cache import OFFLINE, is_offline, max_bytes, mirrored
 from elmo_keras.hub.catalogue import (
     CARD,
@@ -160,11 +161,6 @@ def _reason(error):
 
 
 def _import_huggingface_hub(needed_by):
-    try:
-        import huggingface_hub
-        from huggingface_hub import constants, errors  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"{needed_by} needs huggingface_hub: {how_to_install('hub')}"
-        ) from error
-    return huggingface_hub
+    for name in "huggingface_hub.constants", "huggingface_hub.errors":
+        import_extra(name, "hub", f"{needed_by} needs huggingface_hub")
+    return importlib.import_module("huggingface_hub")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.elmo import Elmo
 from elmo_keras.formats.published import finite
 from elmo_keras.layers.blocked_weights import unblock
@@ -74,10 +75,7 @@ def convert(
     Raises:
         ValueError: the lowest mean cosine is below `min_cosine`, or a weight isn't finite.
     """
-    if arithmetic not in ARITHMETICS:
-        raise ValueError(
-            f"`arithmetic` should be one of {ARITHMETICS}. Received: {arithmetic!r}"
-        )
+    check_choices(ARITHMETICS, arithmetic=arithmetic)
     sizes = {
         "steps": steps,
         "words": list(words),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.lite.lite_file import DAMAGES, LiteFile, not_whole, read_lite
+from elmo_keras.lite.lite_file import LiteFile, read_lite, whole
 from elmo_keras.lite.lstm import LiteLstm
 from elmo_keras.lite.runtime import CompiledModel, aligned
 from elmo_keras.text.word_ids import PADDING, WordIds
@@ -41,11 +41,8 @@ class LiteElmo:
     @classmethod
     def read(cls, path: Path, threads: int | None = None) -> "LiteElmo":
         file = read_lite(path)
-        try:
+        with whole(path):
             return cls(file, threads)
-        except DAMAGES as error:
-            reason = f" {error!s:.300}" if isinstance(error, ValueError) else ""
-            raise ValueError(f"{not_whole(path)}.{reason}") from error
 
     def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
         """Context-independent: float32 `(words, projection_dim)`."""

@@ -6,6 +6,7 @@ files to a model. No part is compressed, and each begins at a multiple of 64 byt
 that LiteRT uses them where the file is mapped into memory.
 """
 
+import contextlib
 import io
 import json
 import zipfile
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.files import replacing
+from elmo_keras.files import naming_damage, replacing
 from elmo_keras.hub.local_files import not_a_pipe
 from elmo_keras.lite.runtime import ALIGNMENT
 
@@ -25,11 +26,6 @@ MIN_COSINE = 0.95  # of int8 to exact vectors, the mean of the worst layer
 VERSION = 1
 _METADATA = "elmo.json"
 _HEADER_SIZE = 30  # bytes of an entry of a ZIP, before its name
-# What reading values of other kinds raises.
-DAMAGES = (
-    *(ArithmeticError, AttributeError, LookupError, MemoryError, NotImplementedError),
-    *(RuntimeError, TypeError, ValueError, zipfile.BadZipFile),
-)
 
 
 class LiteFile(NamedTuple):
@@ -63,40 +59,35 @@ def write_lite(path: Path, file: LiteFile) -> None:
 def read_lite(path: Path) -> LiteFile:
     """Maps a file into memory, refused if it is damaged or of another version."""
     not_a_pipe(path)
-    try:
+    with whole(path):
         data = np.memmap(path, np.uint8, "r")
         with zipfile.ZipFile(path) as archive:
             parts = {i.filename: _part(data, archive, i) for i in archive.infolist()}
         metadata = json.loads(bytes(parts.pop(_METADATA)))
         version, forward = metadata["version"], metadata["forward"]
         first = data[: forward["bytes"]]
-        whole = zlib.crc32(first.data) == forward["crc32"]
-    except DAMAGES as error:
-        raise not_whole(path) from error
+        is_whole = zlib.crc32(first.data) == forward["crc32"]
     if version != VERSION:
         raise ValueError(
             f"{path} has version {version} of the format; this elmo-keras reads version "
             f"{VERSION}. Write it again: elmo-keras export MODEL FILE.tflite --format "
             "litert"
         )
-    if not whole:
+    if not is_whole:
         raise ValueError(f"{path} is damaged: its checksum is another. Copy it again.")
     graphs = {k[:-7]: v for k, v in parts.items() if k.endswith(".tflite")}
-    try:
-        arrays = {k[:-4]: _array(v) for k, v in parts.items() if k.endswith(".npy")}
-    except DAMAGES as error:
-        raise not_whole(path) from error
+    with whole(path):
+        of_arrays = {k[:-4]: v for k, v in parts.items() if k.endswith(".npy")}
+        read = np.lib.format.read_array
+        arrays = {k: read(io.BytesIO(v.data)) for k, v in of_arrays.items()}
     return LiteFile(metadata, graphs | {"forward": first}, arrays)
 
 
-def _array(part):
-    return np.lib.format.read_array(io.BytesIO(bytes(part)), allow_pickle=False)
-
-
-def not_whole(path: Path) -> ValueError:
-    return ValueError(
+def whole(path: Path) -> contextlib.AbstractContextManager[None]:
+    """What damaged parts of a file raise becomes a ValueError that names it."""
+    return naming_damage(
         f"{path} is not a whole `.tflite` file of elmo-keras. Write it again: "
-        "elmo-keras export MODEL FILE.tflite --format litert"
+        "elmo-keras export MODEL FILE.tflite --format litert."
     )
 
 

@@ -12,12 +12,12 @@ from cyclopts import Parameter
 
 from elmo_keras.embed.outputs import (
     Parts,
-    folder_of,
+    check_output,
     read_part_metadata,
     read_parts,
     write_part,
 )
-from elmo_keras.files import file_digest
+from elmo_keras.files import file_digest, on_disk
 from elmo_keras.pipelines import formats
 from elmo_keras.pipelines.pipeline import (
     AnswerPipeline,
@@ -34,7 +34,6 @@ from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.util.arguments import Count
 from elmo_keras.util.command import INTERRUPTED, import_tensorflow, stopping
-from elmo_keras.util.outputs import check_apart, check_file
 
 PART_BYTES = 2**18  # of text, the least work that a kill can cost
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
@@ -75,15 +74,8 @@ def annotate(
         )
     suffix = "" if output is None else output.suffix.lower()
     if output is not None:
-        if suffix not in formats.FORMATS:
-            raise ValueError(
-                f"The output should end in {', '.join(formats.FORMATS)}. Received: "
-                f"{output}"
-            )
-        check_apart([output, folder_of(output)], [source])
-        check_file(output)
-        if output.exists() and not overwrite:
-            raise ValueError(f"{output} exists. Give another name, or --overwrite.")
+        suffixes = tuple(formats.FORMATS)
+        check_output(output, [source], suffixes=suffixes, overwrite=overwrite)
     _check_types(pipelines, suffix)
     loaded: list[Any] = [*map(_load, pipelines)]
     with source.open("rb") as file:
@@ -198,12 +190,10 @@ def _write_parts(lines, pipelines, parts, suffix, stop):
 
 
 def _join_parts(parts, head):
-    with parts.whole.open("wb") as whole:
+    with on_disk(parts.whole) as whole:
         whole.write(head.encode())
         for _, (results,) in read_parts(parts.parts_from(0), (None,)):
             whole.write(results)
-        whole.flush()
-        os.fsync(whole.fileno())
     parts.finish(parts.whole)
 
 

@@ -4,8 +4,10 @@ import collections
 import html
 import itertools
 import json
+import string
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from elmo_keras.pipelines.pipeline import WORD_COLUMNS, Pipeline, SyntaxPipeline
@@ -257,30 +259,13 @@ def html_head(title: str, pipelines: Sequence[Pipeline]) -> str:
             mark = f'<mark class="t{i}"><b>{html.escape(name)}</b></mark>'
             legend.append(f"{mark} {MEANINGS.get(name, '')}".rstrip())
     language = next((one.language for one in pipelines if one.language), "")
-    return _HTML_HEAD.format(
+    head = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    return string.Template(head).substitute(
         language=f' lang="{language}"' if language else "",
         title=html.escape(title),
         rules="\n".join(rules),
         legend=", ".join(legend),
     )
-
-
-_HTML_HEAD = """<!doctype html><html{language}><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>body {{ font: 1.1em/2.3 sans-serif; max-width: 46em; margin: 2em auto; padding: 0 1em }}
-p {{ white-space: pre-wrap; word-break: keep-all; overflow-wrap: anywhere }}
-mark {{ padding: 0 .4em; border-radius: .3em; color: #000; box-decoration-break: clone }} mark b {{ font-size: .65em }}
-ruby {{ white-space: nowrap }} rt {{ font-size: .65em; padding: 0 .2em; color: #666 }}
-svg {{ display: block; font: 15px/1 sans-serif; max-width: none }} p {{ overflow-x: auto }}
-svg text {{ text-anchor: middle; fill: currentColor }} path + text {{ font-size: 11px }}
-path {{ fill: none; stroke: #888 }}
-small {{ display: block; line-height: 1.5; color: #555 }} i {{ font: 600 .8em sans-serif }}
-{rules}
-@media (prefers-color-scheme: dark) {{ body {{ background: #181818; color: #ddd }}
-small, rt {{ color: #aaa }} }}</style>
-<h1>{title}</h1>
-<small lang="en">{legend}</small>
-"""
 
 
 def terminal(

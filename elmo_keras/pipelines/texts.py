@@ -40,10 +40,6 @@ class Text(NamedTuple):
         piece = self.source[begin:end]
         return piece if isinstance(piece, str) else " ".join(piece)
 
-    def _is(self, begin, end, rest):
-        """Whether a piece is `rest`, which is composed, and the text may not be."""
-        return normalize("NFC", self.piece(begin, end)) == rest
-
     def at(self, begin: int, end: int, **values: Any) -> dict[str, Any]:
         """What a pipeline returns for a piece of the text."""
         return {"text": self.piece(begin, end), **values, "start": begin, "end": end}
@@ -54,7 +50,10 @@ class Text(NamedTuple):
         if part.left_out and isinstance(self.source, str):
             token = self.sentences[sentence][part.end - 1]
             rest = token[len(token) - part.left_out :]
-            end = next(i for i in range(end, begin, -1) if self._is(i, end, rest))
+            places = range(end, begin, -1)  # of `rest`, which the text may not compose
+            end = next(
+                i for i in places if normalize("NFC", self.piece(i, end)) == rest
+            )
         return self.at(begin, end, label=part.label, score=part.score)
 
     def entity(self, sentence: int, part: Labelled) -> dict[str, Any]:

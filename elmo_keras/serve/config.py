@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.files import whole_file
+from elmo_keras.files import naming_damage, whole_file
 from elmo_keras.util.arguments import Count, Index, Port, Positive, Seconds
 
 GRPC = Parameter(group="gRPC")
@@ -98,12 +98,8 @@ def read_model_configs(path: Path) -> list[ModelConfig]:
     versions are not read: requests name versions by their number.
     """
     message = ModelServerConfig()
-    try:
+    with naming_damage(f"{path} should be in the text format of ModelServerConfig:"):
         text_format.Parse(whole_file(path, 2**20).decode(), message)
-    except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path} should be in the text format of ModelServerConfig: {error}"
-        ) from None
     configs = message.model_config_list.config
     names = [config.name for config in configs]
     if not names or len(set(names)) < len(names):

@@ -4,6 +4,7 @@ import functools
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -52,13 +53,7 @@ class LiteServable(Servable):
         super().__init__(name, signatures | {"tokens": to_signature(tokens, outputs)})
 
     def run(
-        self,
-        signature: Signature,
-        inputs: Arrays,
-        keys: tuple[str, ...],
-        *,
-        seconds: float | None = None,
-        is_long: bool = False,
+        self, signature: Signature, inputs: Arrays, keys: tuple[str, ...], **_: Any
     ) -> Arrays:
         if "tokens" in inputs:
             tokens, time = inputs["tokens"], inputs["tokens"].shape[1]

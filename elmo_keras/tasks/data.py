@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from elmo_keras.files import naming_damage
 from elmo_keras.tasks.answer_text import OffsetTokens, offset_tokens
 from elmo_keras.tasks.entities import OUTSIDE, PREDICATE, TAG, full_tags, to_bio
 from elmo_keras.tasks.trees import JOINED, TREE_COLUMNS
@@ -178,7 +179,8 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
         columns = _conllu_columns(line)
         if not columns[0].isdecimal():
             return None
-        tag = _misc_tag(columns[9]) if entities else columns[3]
+        in_misc = filter(None, map(_IN_MISC.fullmatch, columns[9].split("|")))
+        tag = next((m["tag"] for m in in_misc), OUTSIDE) if entities else columns[3]
         if not columns[1] or tag in ("", "_"):
             raise ValueError("the word or its part of speech is missing")
         return columns[1], tag
@@ -193,6 +195,7 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
 
 
 _ID = re.compile(r"\d+([-.]\d+)?")
+_IN_MISC = re.compile(rf"((NER|NE|name)=)?(?P<tag>{TAG.pattern})")
 
 
 def _conllu_columns(line):
@@ -245,14 +248,6 @@ def _read_tree(path, block):
         reason = "heads should be words of the sentence, and 0 for one of them"
         raise malformed(path, block[0][0], reason)
     return columns
-
-
-_IN_MISC = re.compile(rf"((NER|NE|name)=)?(?P<tag>{TAG.pattern})")
-
-
-def _misc_tag(misc):
-    fields = filter(None, map(_IN_MISC.fullmatch, misc.split("|")))
-    return next((field["tag"] for field in fields), OUTSIDE)
 
 
 def _read_sentences(path, sentences, parse, *, as_bio):
@@ -662,24 +657,23 @@ def read_word_vectors(
     with the numbers of words and of dimensions, GloVe's with the first word.
     """
     rows: dict[str, np.ndarray] = {}
-    with Path(path).open("rb") as file:
-        try:
-            dim, entries = _read_start(unzipped(file))
-            for index, (content, numbers) in enumerate(entries, 1):
-                word = content.decode("utf-8", "replace")
-                if word in rows or not (wanted is None or word in wanted):
-                    continue
-                vector = _finite(numbers)
-                if vector is None:
-                    raise ValueError(
-                        f"Word {index:,}, {word!r}, should have {dim} finite numbers."
-                    )
-                rows[word] = vector
-        except (ValueError, *GZIP_ERRORS) as error:
-            raise ValueError(
-                f"{path} should hold word vectors of GloVe or word2vec, plain or "
-                f"gzipped. {error}"
-            ) from error
+    with (
+        Path(path).open("rb") as file,
+        naming_damage(
+            f"{path} should hold word vectors of GloVe or word2vec, plain or gzipped."
+        ),
+    ):
+        dim, entries = _read_start(unzipped(file))
+        for index, (content, numbers) in enumerate(entries, 1):
+            word = content.decode("utf-8", "replace")
+            if word in rows or not (wanted is None or word in wanted):
+                continue
+            vector = _finite(numbers)
+            if vector is None:
+                raise ValueError(
+                    f"Word {index:,}, {word!r}, should have {dim} finite numbers."
+                )
+            rows[word] = vector
     vectors = np.array(list(rows.values()), np.float32).reshape(len(rows), dim)
     return WordVectorFile(tuple(rows), vectors)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from elmo_keras.argument_checks import how_to_install
+from elmo_keras.argument_checks import import_extra
+from elmo_keras.files import naming_damage
 from elmo_keras.tasks.data import malformed, numbered_lines, read_json, read_rows
 from elmo_keras.tasks.entities import bio_tags, to_bio
 from elmo_keras.text.sentence_splitter import sentence_words
@@ -125,16 +126,12 @@ def _read_brat(path):
 
 
 def _read_doc_bin(path):
-    try:
-        from spacy.tokens import DocBin  # pyright: ignore[reportMissingImports]
-        from spacy.vocab import Vocab  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ImportError(f"{path} needs spacy: {how_to_install('spacy')}") from error
+    DocBin = import_extra("spacy.tokens", "spacy", f"{path} needs spacy").DocBin
+    from spacy.vocab import Vocab  # pyright: ignore[reportMissingImports]
+
     content = path.read_bytes()
-    try:
+    with naming_damage(f"{path} should be a DocBin of spaCy."):
         docs = [*DocBin().from_bytes(content).get_docs(Vocab())]
-    except Exception as error:  # of zlib, msgpack or spaCy
-        raise ValueError(f"{path} should be a DocBin of spaCy. {error}") from error
     for number, doc in enumerate(docs, 1):
         place = f"document {number}"
         spans = [Span(e.start_char, e.end_char, e.label_) for e in doc.ents]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import how_to_install
+from elmo_keras.argument_checks import import_extra
 from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.text.tokens import dense_tokens, string_tensor
 from elmo_keras.text.word_ids import (
@@ -118,14 +118,9 @@ def _normalize(tokens, config):
 
 def tensorflow_text():
     """The module tensorflow-text, or an ImportError that says how to install it."""
-    try:  # optional, and a graph with its operations loads only where it is imported
-        import tensorflow_text
-    except ImportError as error:
-        raise ImportError(
-            "This tokenizer or normalisation needs tensorflow-text: "
-            f"{how_to_install('text')}"
-        ) from error
-    return tensorflow_text
+    # A graph with its operations loads only where it is imported.
+    needed_by = "This tokenizer or normalisation needs tensorflow-text"
+    return import_extra("tensorflow_text", "text", needed_by)
 
 
 def _ends(tokens, content, config):

@@ -10,7 +10,7 @@ import numpy as np
 
 from elmo_keras.argument_checks import check_counts, shortened
 from elmo_keras.config import SPECIAL_WORDS
-from elmo_keras.files import whole_file
+from elmo_keras.files import naming_damage, whole_file
 from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 
 _SKIPPED = b"!!!MAXTERMID"  # a line that bilm-tf leaves out
@@ -142,10 +142,8 @@ class Vocabulary:
         """
         content = whole_file(path, MAX_VOCABULARY)
         lines = [line.strip() for line in content.removesuffix(b"\n").split(b"\n")]
-        try:
+        with naming_damage(f"{path}:"):
             vocabulary = cls(list(_words(line for line in lines if line != _SKIPPED)))
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
         n_empty = vocabulary.words.count("")
         n_twice = len(vocabulary) - len(vocabulary._ids) - max(n_empty - 1, 0)
         if n_empty or n_twice:

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from elmo_keras.files import naming_damage
 from elmo_keras.mirrored_strategy import MirroredStrategy
 
 
@@ -38,14 +39,10 @@ def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
 
 
 def _n_workers():
-    try:
+    with naming_damage("TF_CONFIG should be JSON with `cluster` and `task`."):
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         cluster = config.get("cluster", {})
         return sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
-    except (ValueError, AttributeError, TypeError) as error:
-        raise ValueError(
-            f"TF_CONFIG should be JSON with `cluster` and `task`. {error}"
-        ) from error
 
 
 def n_workers(strategy: tf.distribute.Strategy) -> int:

@@ -90,7 +90,7 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
         ("out --options o", "Give either MODEL and OUT, or OUT, --options"),
         ("MODEL out --mix 1,2", "The mix should have 3 weights"),
         ("MODEL out --layer elmo", "--layer is not for a MODEL that is no .keras file"),
-        ("MODEL out --representation 1", "should be below 1"),
+        ("MODEL out --representation 1", "should be an integer from 0 to 0"),
         ("MODEL out --layers all", "Must be mix, average, top, or a number"),
         ("MODEL out --layers 9", "9"),
         ("nowhere.keras out", "There is no nowhere.keras"),

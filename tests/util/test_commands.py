@@ -28,7 +28,7 @@ WRONG = {
     "ask text.txt who --model en-ner": "en-ner answers no questions",
     "ask no.txt who": MISSING,
     "export none out": NO_MODEL,
-    "export en out --layers 7": "--layers should be one of",
+    "export en out --layers 7": "--layers should be the index of one of 3 layers",
     "export en text.txt/out": "should be a folder for text.txt/out",
     "serve no.txt": "There is no no.txt. Give a folder of versions",
     "client no.txt out.npy": MISSING,

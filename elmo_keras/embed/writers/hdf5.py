@@ -11,6 +11,7 @@ import numpy as np
 from h5py import h5d, h5f, h5fd, h5p, h5s, h5t  # pyright: ignore
 
 from elmo_keras.embed.writers.npy import Batches
+from elmo_keras.files import naming_damage
 
 SENTENCE_TO_INDEX = "sentence_to_index"
 N_SENTENCES = "sentences"  # attribute of a finished file
@@ -114,10 +115,8 @@ class Hdf5Reader:
     has_tokens = True
 
     def __init__(self, path: Path):
-        try:
+        with naming_damage(f"{path} should be an HDF5 file."):
             self._file, self._path = h5py.File(path, "r"), path
-        except (OSError, RuntimeError) as error:
-            raise ValueError(f"{path} should be an HDF5 file. {error}") from error
         self.attributes = dict(self._file.attrs)
         others = SENTENCE_TO_INDEX in self._file
         self._length: Any = self.attributes.get(N_SENTENCES, len(self._file) - others)
@@ -127,12 +126,8 @@ class Hdf5Reader:
 
     def read(self, sentence: int, _: int) -> np.ndarray:
         name = str(sentence)
-        try:
+        with naming_damage(f"{self._path} should hold the vectors `{name}`."):
             return _dataset(self._file, name)[()]
-        except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{self._path} should hold the vectors `{name}`. {error}"
-            ) from error
 
     def close(self) -> None:
         self._file.close()

@@ -1,11 +1,12 @@
 """NumPy files of vectors, one array with a vector of each sentence."""
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from elmo_keras.files import naming_damage, on_disk
 
 Batches = Iterable[tuple[Sequence[int], Sequence[np.ndarray]]]
 
@@ -20,7 +21,7 @@ def write_npy(
 ) -> None:
     """Writes a vector of each sentence; the sentences are 0, `step`, 2 · `step`, …"""
     dim = shape[1:]
-    with path.open("wb") as file:
+    with on_disk(path) as file:
         header = {"descr": np.dtype(dtype).str, "fortran_order": False}
         np.lib.format.write_array_header_1_0(file, header | {"shape": tuple(shape)})
         start, row_bytes = file.tell(), np.zeros(dim, dtype).nbytes
@@ -28,17 +29,13 @@ def write_npy(
             for sentence, array in zip(sentences, vectors, strict=True):
                 file.seek(start + sentence // step * row_bytes)
                 file.write(np.ascontiguousarray(array, dtype).data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def open_npy(path: Path) -> np.ndarray:
-    try:
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    with naming_damage(f"{path} should be a .npy file."):
         array = np.lib.format.open_memmap(path, mode="r")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {path}.") from None
-    except Exception as error:  # numpy also raises those of tokenize and ast
-        raise ValueError(f"{path} should be a .npy file. {error}") from error
     if array.dtype.kind != "f" or array.ndim < 2:
         raise ValueError(f"{path} should hold one array of vectors.")
     return array

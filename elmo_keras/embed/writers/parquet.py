@@ -1,6 +1,5 @@
 """Parquet files of vectors, one row a sentence."""
 
-import contextlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from elmo_keras.files import naming_damage
 from elmo_keras.text.length_batches import chunks
 
 ID, NUMBER, TEXT, METADATA = "id", "number", "text", b"elmo_keras"
@@ -176,17 +176,11 @@ class ParquetRows:
             file.close()
 
 
-@contextlib.contextmanager
 def _naming(path):
     """Names the file in errors, those of pyarrow among them."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {path}.") from None
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"{path} should be a Parquet file of vectors. {error}"
-        ) from error
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    return naming_damage(f"{path} should be a Parquet file of vectors.")
 
 
 class ParquetReader(ParquetRows):
