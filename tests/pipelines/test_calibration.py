@@ -10,6 +10,7 @@ from elmo_keras.pipelines.calibration import (
     reliability,
 )
 
+pytestmark = pytest.mark.usefixtures("eagerly")
 TEXT = "The bank of Ann . Ann saw the bank ."
 KINDS = "pos ner plain sentiment emotions ngrams qa doubting".split()
 

@@ -22,6 +22,7 @@ from elmo_keras.text.tokens import padded_tokens
 from tests.support.heads import make_head, task_model
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], [], "money in a bank".split()]
+pytestmark = pytest.mark.usefixtures("eagerly")
 slow = pytest.mark.slow
 ATOL = 0.01  # of scores up to about 1, by products in int8
 
