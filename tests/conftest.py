@@ -194,6 +194,15 @@ def eagerly():
 
 
 @pytest.fixture
+def eager_tasks(monkeypatch):
+    """Trains models of tasks without graphs: tracing takes longer than a few steps."""
+    from elmo_keras.tasks.task_model import TaskModel
+
+    always = property(lambda _: True, lambda *_: None)
+    monkeypatch.setattr(TaskModel, "run_eagerly", always)
+
+
+@pytest.fixture
 def unoptimized_graphs():
     """Runs graphs as they were traced: optimising one takes longer than running it."""
     import tensorflow as tf

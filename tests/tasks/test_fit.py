@@ -179,6 +179,7 @@ def test_a_model_that_has_changed_since_a_run_is_refused(
     assert "made with weights " in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("eager_tasks")
 def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, capsys):
     real = fit.evaluate
 
