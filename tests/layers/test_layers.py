@@ -90,10 +90,11 @@ ROWS = {
         IDS,
     ),
 }
-# The others take long, most of all `Elmo`, which contains them.
-QUICK = "ScalarMix", "WordSoftmax"
-WITH_INNER_ROWS_SLOW = [
-    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ROWS
+# The other rows are layers within these.
+LARGE = "CharacterCNN_of_words_and_characters", "Elmo"
+SAVED_ROWS = [
+    *("ScalarMix", "WordSoftmax"),
+    *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
 ]
 # The choice of all layers alone differs from the other rows of `Elmo`.
 WITH_ONE_ROW_SLOW = [
@@ -171,7 +172,7 @@ def test_a_graph_gives_the_eager_values(row, unoptimized_graphs):
     close(row.graph(row.inputs), expected, 1e-6)
 
 
-@pytest.mark.parametrize("row", WITH_INNER_ROWS_SLOW, indirect=True)
+@pytest.mark.parametrize("row", SAVED_ROWS, indirect=True)
 def test_a_saved_model_gives_the_same(row, unoptimized_graphs, tmp_path):
     module = tf.Module()
     module.layer, module.run = row.layer, row.graph
