@@ -73,7 +73,7 @@ def test_the_line_of_the_readme_fine_tunes_the_model_of_the_package(
     monkeypatch.chdir(tmp_path)
     topics = python_reference()
     lines = [" ".join(sentence) for topic in topics for sentence in topic]
-    for name, part in ("domain", lines[:300]), ("domain_valid", lines[300:400]):
+    for name, part in ("domain", lines[:150]), ("domain_valid", lines[150:190]):
         (tmp_path / f"{name}.txt").write_text("\n".join(part))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (line,) = re.findall(r"^elmo-keras train (--init .+)$", readme, re.M)
