@@ -172,15 +172,15 @@ KINDS += " http://a www. e- ^ :) 가. 가~ \u200d a\u0301 \U0001f600 n't 's can 
 @pytest.mark.parametrize("tokenizer", RULES)
 def test_the_time_is_linear(tokenizer):
     kinds = KINDS.split() + ["a ", ". ", "Mr. ", "1% 가 ", " ", "\n"]
-    texts = [kind * (40_000 // len(kind)) for kind in kinds]
+    texts = [kind * (20_000 // len(kind)) for kind in kinds]
     lengths = []
     for text in texts:
         begin = time.process_time()
         lengths.append(len(word_spans(text, tokenizer)))
-        assert time.process_time() - begin < 2, text[:10]  # quadratic: minutes
+        assert time.process_time() - begin < 1, text[:10]  # quadratic: a minute
     begin = time.process_time()
     words = placed_words(tf.constant(texts), tokenizer).words
-    assert time.process_time() - begin < 2 * len(texts)
+    assert time.process_time() - begin < len(texts)
     assert words.row_lengths().numpy().tolist() == lengths
 
 
