@@ -79,7 +79,7 @@ def test_a_run_leaves_a_model_that_tags_and_its_scores(model_directory, capsys):
 
 
 @pytest.fixture
-def untrained(monkeypatch):
+def untrained(monkeypatch, eager_tasks):
     """Skips training; returns the list of seeds."""
     made = []
 
