@@ -1,7 +1,6 @@
 """Outputs: their types, checks before the work, and the folder in which one grows."""
 
 import contextlib
-import importlib.util
 import itertools
 import json
 import math
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from elmo_keras.argument_checks import how_to_install
+from elmo_keras.argument_checks import import_extra
 from elmo_keras.files import (
     LOCK,
     OtherRun,
@@ -355,5 +354,5 @@ def check_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
             f"The output should end in {' or '.join(suffixes)}, in upper or lower "
             f"case. Received: {path}"
         )
-    if is_parquet(path) and importlib.util.find_spec("pyarrow") is None:
-        raise ImportError(f"Parquet needs pyarrow: {how_to_install('parquet')}")
+    if is_parquet(path):
+        import_extra("pyarrow", "parquet", "Parquet needs pyarrow")

@@ -23,7 +23,6 @@ from elmo_keras.export.version_paths import new_version
 from elmo_keras.tasks.answer_text import as_utf8, text_answers
 from elmo_keras.tasks.answering import QuestionAnswering
 from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.text.characters import StringSearch
 from elmo_keras.text.tokens import pad_ragged, placed_words
 
 PREDICATE = "predicate"
@@ -77,23 +76,8 @@ def export_task(
     if tokenizer is None:
         tokenizer = vectors.elmo.config.tokenizer if vectors.elmo else "spaces"
     root.variables = [weight.value for weight in model.weights]
-    tables = {}
-    for table_name, strings in (
-        ("word_ids", vectors.words),
-        ("ending_ids", vectors.endings),
-    ):
-        if strings:
-            tables[table_name] = getattr(vectors, table_name)
-            # A SavedModel so needs no table that a loader must fill. As with
-            # `StringLookup`, string i has the id i + 1, and others 0.
-            ids = range(1, len(strings) + 1)
-            setattr(vectors, table_name, StringSearch(strings, ids, unknown=0))
-    try:
-        split = splitter(tokenizer, normalization)
-        signatures = task_signatures(model, split, input_name)
-    finally:
-        for table_name, table in tables.items():
-            setattr(vectors, table_name, table)
+    split = splitter(tokenizer, normalization)
+    signatures = task_signatures(model, split, input_name)
     splits = "words" if finds_words else tokenizer
     metadata = {
         "task_model": name,

@@ -5,20 +5,15 @@ and can't share weights among signatures that unroll different numbers of steps.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import flatbuffers
 import numpy as np
 
 from elmo_keras.formats.quantise import quantisation_error, quantise
-from elmo_keras.lite.runtime import MISSING
+from elmo_keras.lite.runtime import import_litert
 
-try:
-    from ai_edge_litert import schema_py_generated
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(MISSING, name=error.name) from None
-
-schema: Any = schema_py_generated  # its types refuse what it writes
+schema = import_litert("schema_py_generated")
 Op = schema.BuiltinOperator
 _Type = schema.TensorType
 _LARGEST = 2**31 - 2**20  # bytes of a flatbuffer

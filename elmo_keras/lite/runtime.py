@@ -7,7 +7,6 @@ once.
 import ctypes
 import functools
 import importlib.resources
-import importlib.util
 import math
 import os
 import struct
@@ -20,11 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from elmo_keras.argument_checks import how_to_install
+from elmo_keras.argument_checks import import_extra
 from elmo_keras.quiet import quiet
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions; others are tried before use
-MISSING = f"LiteRT is missing: {how_to_install('litert')}"
 ALIGNMENT = 64  # of memory that LiteRT uses in place
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 _LIBRARY = {"win32": "libLiteRt.dll", "darwin": "libLiteRt.dylib"}
@@ -96,12 +94,16 @@ class CompiledModel:
         return run
 
 
+def import_litert(*part: str) -> Any:
+    return import_extra(
+        ".".join(["ai_edge_litert", *part]), "litert", "LiteRT is missing"
+    )
+
+
 @functools.cache
 def library() -> ctypes.CDLL:
     """LiteRT's C functions; the error says how to install them."""
-    if importlib.util.find_spec("ai_edge_litert") is None:
-        raise ImportError(MISSING)
-    version = importlib.import_module("ai_edge_litert").__version__
+    version = import_litert().__version__
     if not version.startswith(KNOWN) and not _works():
         raise ImportError(
             f"The C functions of ai-edge-litert {version} are not those of 2.1.6 to 2.3. "

@@ -5,6 +5,7 @@ import html
 import itertools
 import json
 import string
+import tomllib
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,41 +15,6 @@ from elmo_keras.pipelines.pipeline import WORD_COLUMNS, Pipeline, SyntaxPipeline
 from elmo_keras.pipelines.texts import Text, join
 from elmo_keras.tasks.entities import bio_tags
 from elmo_keras.tasks.trees import JOINED
-
-MEANINGS = {
-    "PER": "person",
-    "LOC": "place",
-    "ORG": "organisation",
-    "MISC": "other name",
-    "PS": "person",
-    "LC": "place",
-    "OG": "organisation",
-    "DT": "date",
-    "TI": "time",
-    "QT": "quantity",
-    "ADJ": "adjective",
-    "ADP": "adposition",
-    "ADV": "adverb",
-    "AUX": "auxiliary",
-    "CCONJ": "coordinating conjunction",
-    "DET": "determiner",
-    "INTJ": "interjection",
-    "NOUN": "noun",
-    "NUM": "number",
-    "PART": "particle",
-    "PRON": "pronoun",
-    "PROPN": "proper noun",
-    "SCONJ": "subordinating conjunction",
-    "SYM": "symbol",
-    "VERB": "verb",
-    "X": "other",
-    "ARG0": "who does it",
-    "ARG1": "who or what it is done to",
-    "ARGM-TMP": "when",
-    "ARGM-LOC": "where",
-    "ARGM-MNR": "how",
-    "ARGM-CAU": "why",
-}
 
 
 def json_line(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
@@ -241,7 +207,8 @@ def _arcs(words, heads, relations):
 
 def html_head(title: str, pipelines: Sequence[Pipeline]) -> str:
     """The page up to its first text: colours, the title and a legend."""
-    rules, legend = [], []
+    rules, legend, folder = [], [], Path(__file__).parent
+    meanings = tomllib.loads((folder / "labels.toml").read_text(encoding="utf-8"))
     for one in pipelines:
         names = (
             one.model.columns.get("upos", [])
@@ -249,17 +216,17 @@ def html_head(title: str, pipelines: Sequence[Pipeline]) -> str:
             else one.model.labels
         )
         if one.type != "entities":
-            known = [name for name in MEANINGS if name in names]
-            legend += [f"<i>{name}</i> {MEANINGS[name]}" for name in known]
+            known = [name for name in meanings if name in names]
+            legend += [f"<i>{name}</i> {meanings[name]}" for name in known]
             continue
         for i, name in enumerate(names):
             lightness = 82 - 14 * (i % 2) * (len(names) > 8)
             color = f"hsl({360 * i // len(names)} 75% {lightness}%)"
             rules.append(f".t{i} {{ background: {color} }}")
             mark = f'<mark class="t{i}"><b>{html.escape(name)}</b></mark>'
-            legend.append(f"{mark} {MEANINGS.get(name, '')}".rstrip())
+            legend.append(f"{mark} {meanings.get(name, '')}".rstrip())
     language = next((one.language for one in pipelines if one.language), "")
-    head = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    head = (folder / "page.html").read_text(encoding="utf-8")
     return string.Template(head).substitute(
         language=f' lang="{language}"' if language else "",
         title=html.escape(title),

@@ -68,12 +68,7 @@ def parts_of(lengths: np.ndarray) -> list[slice]:
 
 
 class TaggerHead:
-    """Labels the tokens of sentences, or the spans that tags mark, by the scores of tags.
-
-    Attributes:
-        tags: all tags.
-        crf: or None.
-    """
+    """Labels the tokens of sentences, or the spans that tags mark, by the scores of tags."""
 
     tags: Sequence[str]
     crf: Crf | None = None
@@ -120,19 +115,12 @@ def _label_spans(tags, alone, after):
 
 
 class LightTokenVectors:
-    """`TokenVectors` without characters: words, and the mixes of ELMo's layers.
-
-    Attributes:
-        ids, ending_ids: word or ending → its row of a table; 0 is that of the others.
-        words, endings: tables `(rows, word_dim)`, or None.
-        layer_norm: as in `Elmo`.
-        mixes: of each mix the weight of every layer.
-        input_dim, output_dim: sizes of vectors; 0 where there are none.
-    """
+    """`TokenVectors` without characters: words, and the mixes of ELMo's layers."""
 
     def __init__(self, head: HeadFile):
         config = head.vectors
         words, endings = config["words"], config.get("endings", ())
+        # Row 0 of a table is that of the others.
         self.ids, self.ending_ids = (
             {word: i for i, word in enumerate(names, 1)} for names in (words, endings)
         )
@@ -187,15 +175,7 @@ def _read_mix(head, elmo, name):
 
 
 class LightTagger(TaggerHead):
-    """A `Tagger` of a head.
-
-    Attributes:
-        vectors: what makes the inputs of the LSTMs.
-        lstms: of the forward and the backward one the kernel, recurrent kernel, bias, and
-            the kernel that gives a score to each tag.
-        bias: of the scores.
-        ends: where spans end within their last token, or None.
-    """
+    """A `Tagger` of a head; with `ends`, spans end within their last token."""
 
     def __init__(self, head: HeadFile):
         config = head.config
@@ -208,6 +188,7 @@ class LightTagger(TaggerHead):
         kernel = head.weight("scores/kernel", rows, n)
         *kernels, rest = np.split(kernel, [units, 2 * units])
         lstms = read_lstms(head, "encoder", self.vectors.input_dim + dim)
+        # With the kernel that gives a score to each tag.
         self.lstms = [[*lstm, part] for lstm, part in zip(lstms, kernels)]
         self._bilstm = LiteBiLstm(self.lstms)
         self._at_output = Quantized(rest) if len(rest) else None

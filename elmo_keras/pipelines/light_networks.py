@@ -157,14 +157,7 @@ def _to_itself(attention, h):
 
 
 class LightParser:
-    """A `DependencyParser` of a head.
-
-    Attributes:
-        relations: all but `root`.
-        columns: column of CoNLL-U → its labels.
-        lemmas: form → its lemma, of known forms.
-        follows_guidelines: see `DependencyParser`.
-    """
+    """A `DependencyParser` of a head; `columns` are its `labels`."""
 
     def __init__(self, head: HeadFile):
         config, units = head.config, head.config["units"]

@@ -57,14 +57,7 @@ LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
 
 class NamedPipeline:
-    """What pipelines of one text and of two share.
-
-    Attributes:
-        model: computes the predictions.
-        embedder: of the layers that it reads, or None.
-        language: of the texts, `"en"`, `"ko"` or None.
-        tokenizer: how texts are split, see `split_words`.
-    """
+    """What pipelines of one text and of two share; `embedder` gives layers to `model`."""
 
     def __init__(
         self,

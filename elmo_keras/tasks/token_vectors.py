@@ -8,12 +8,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices, check_counts
+from elmo_keras.argument_checks import check_choices, check_counts, check_names
 from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.unquantized import Embedding
-from elmo_keras.text.characters import characters_of_words
+from elmo_keras.text.characters import StringSearch, characters_of_words
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.tokens import token_mask
 
@@ -111,7 +111,7 @@ class TokenVectors(keras.layers.Layer):
         self.endings = tuple(str_tokens(endings))
         self._check()
         if self.words:
-            self.word_ids = keras.layers.StringLookup(vocabulary=list(self.words))
+            self.word_ids = _search(words=self.words)
             self.initializer = keras.initializers.RandomUniform()
             self.word_vectors = Embedding(
                 len(self.words) + 1,
@@ -120,7 +120,7 @@ class TokenVectors(keras.layers.Layer):
                 trainable=trainable_words,
             )
         if self.endings:
-            self.ending_ids = keras.layers.StringLookup(vocabulary=list(self.endings))
+            self.ending_ids = _search(endings=self.endings)
             self.ending_vectors = Embedding(len(self.endings) + 1, word_dim)
         if character_dim:
             self.characters = CharacterCNN(
@@ -287,6 +287,13 @@ class TokenVectors(keras.layers.Layer):
     def from_config(cls, config):
         elmo = keras.saving.deserialize_keras_object(config["elmo"])
         return cls(**config | {"elmo": elmo})
+
+
+def _search(**strings):
+    """Finds the ids of strings, from 1 on; 0 is that of all others."""
+    check_names(**strings)
+    (names,) = strings.values()
+    return StringSearch(names, range(1, len(names) + 1), unknown=0)
 
 
 def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> list[str]:
