@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sklearn.metrics import roc_auc_score
+
 from elmo_keras import pipeline
 from elmo_keras.pipelines.formats import conllu
 from elmo_keras.pipelines.pipeline import TagPipeline, predict_texts
@@ -79,7 +81,7 @@ def main(data: Path, /, *, spacy: bool = True) -> None:
         for name in ("litbank", "gum"):
             path = data / f"en_coref_{name}/dev.conll"
             score_coreference(path, name, workers["official"])
-        score_answers(data / "en_qa/dev.json")
+        score_answers(data / "en_qa/dev.json", data / "en_qa_unanswerable/dev.json")
         score_reviews(data / "ko_nsmc/ratings_test.txt")
 
 
@@ -350,14 +352,18 @@ def score_coreference(path: Path, title: str, official: runner.Worker) -> None:
     runner.row(f"`en-coref`, {title}", "CoNLL F1", *(f"{x:.2f}" for x in cells), "")
 
 
-def score_answers(path: Path) -> None:
-    examples = read_squad(path)
-    questions = [" ".join(e["question"]) for e in examples]
-    results = pipeline("en-qa")(questions, [e["text"] for e in examples])
-    answers = [e["answers"] for e in examples]
-    scores = squad_scores(squad_statistics([r["text"] for r in results], answers))
-    for measure, value in scores.items():
+def score_answers(path: Path, unanswerable: Path) -> None:
+    results, some = [], [read_squad(path), read_squad(unanswerable)]
+    for examples in some:
+        questions = [" ".join(e["question"]) for e in examples]
+        results.append(pipeline("en-qa")(questions, [e["text"] for e in examples]))
+    texts, answers = [r["text"] for r in results[0]], [e["answers"] for e in some[0]]
+    for measure, value in squad_scores(squad_statistics(texts, answers)).items():
         runner.row("`en-qa`, `en_qa`", measure, f"{100 * value:.2f}", "", "")
+    has_answer = [bool(e["answers"]) for e in some[1]]
+    area = roc_auc_score(has_answer, [r["score"] for r in results[1]])
+    measure = "area under the ROC curve: has the text an answer?"
+    runner.row("`en-qa`, `en_qa_unanswerable`", measure, f"{area:.2f}", "", "")
 
 
 def score_reviews(path: Path) -> None:
