@@ -20,6 +20,20 @@ def why_not_compiled(error: tf.errors.OpError) -> str:
     return (error.message or type(error).__name__).strip().splitlines()[0]
 
 
+@functools.cache
+def has_xla() -> bool:
+    """Whether XLA compiles for this device; an old GPU or a missing library prevents it."""
+    if not tf.test.is_built_with_xla():
+        return False
+    function = tf.function(tf.tanh, autograph=False, jit_compile=True)
+    try:
+        with tf.init_scope():
+            function(tf.zeros(1))
+    except NOT_COMPILED:
+        return False
+    return True
+
+
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 
 
@@ -40,7 +54,7 @@ def write_all(arrays, indices, values):
 
 @functools.cache
 def compiled(function: Callable, **constants) -> Callable:
-    """A function of tensors, compiled if this TensorFlow was built with XLA.
+    """A function of tensors, compiled where XLA can.
 
     It reads and writes each number once, where single operations do so a dozen times.
     Each new shape is compiled again, for about a second: it is for shapes that don't
@@ -49,5 +63,5 @@ def compiled(function: Callable, **constants) -> Callable:
     return tf.function(
         functools.partial(function, **constants),
         autograph=False,
-        jit_compile=tf.test.is_built_with_xla(),
+        jit_compile=has_xla(),
     )

@@ -102,8 +102,9 @@ class RunSettings:
         replicas: on this machine; all GPUs if not given
         parts: of a batch, computed one after another (gradient accumulation): same
             update, less memory
-        jit_compile: XLA compiles the step for a few sizes of batches; if not given,
-            where there is a GPU, on which it was not run yet
+        jit_compile: XLA compiles the step for a few sizes of batches, and where it can't,
+            one line says so and the plain step trains; if not given, where there is a
+            GPU, on which it was not run yet
     """
 
     preset: Literal["small", "medium", "original", "tiny", "test"] | None = None

@@ -11,12 +11,16 @@ from tests.support.models import randomize
 SENTENCES = [["a"], [], ["some", "longer", "words"] * 3, ["vocabularies", "a", "é"]]
 
 
-@pytest.fixture(scope="module")
-def elmo():
-    elmo = Elmo(ElmoConfig.preset("test"), mix=[1.0, 2.0, 3.0])
+def elmo_of(dtype):
+    elmo = Elmo(ElmoConfig.preset("test"), mix=[1.0, 2.0, 3.0], dtype=dtype)
     elmo.build()
     randomize(elmo.bilm)
     return elmo
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return elmo_of("float32")
 
 
 def vectors_of(monkeypatch, engine, elmo, **options):
@@ -29,14 +33,23 @@ def vectors_of(monkeypatch, engine, elmo, **options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [{"layers": "all", "keep_sentence_boundaries": True}, {}]
+    ("dtype", "tolerance", "options"),
+    [
+        ("float32", 1e-5, {"layers": "all", "keep_sentence_boundaries": True}),
+        ("float32", 1e-5, {}),  # sums in another order
+        ("bfloat16", 0.02, {}),  # which has 8 bits
+    ],
 )
-def test_compiled_vectors_are_those_of_the_plain_graph(monkeypatch, elmo, options):
+def test_compiled_vectors_are_those_of_the_plain_graph(
+    monkeypatch, dtype, tolerance, options
+):
     engines = tensorflow.TensorFlowEngine, tensorflow.CompiledEngine
+    elmo = elmo_of(dtype)
     plain, fixed = (vectors_of(monkeypatch, e, elmo, **options) for e in engines)
     for actual, expected in zip(fixed[0], plain[0], strict=True):
-        np.testing.assert_allclose(actual, expected, atol=1e-5)  # another order
+        np.testing.assert_allclose(actual, expected, atol=tolerance)
     engine = fixed[1].engine
+    assert engine.arithmetic == dtype
     n_shapes = engine._layers_of_shape.cache_info().currsize
     assert n_shapes == 2  # of four sentences and of one
     fixed[1].encode([["other", "words"], ["a", "b", "c"] * 3, ["some"]])
