@@ -102,7 +102,6 @@ def served(setting: Setting, clients: int) -> Seconds:
         return runner.in_turns(systems, ask, rounds=setting.rounds, warm_up=1)
 
 
-STEP = "one_device", "training", "small", "128", "float32"
 MEASURES = {  # name → title, function and its further arguments
     "float32-1": ("sentences one by one", asked, "run", 1, "ours", "embedder"),
     "float32-32": ("batches of 32", asked, "run", 32, "ours", "embedder"),
@@ -110,7 +109,14 @@ MEASURES = {  # name → title, function and its further arguments
     "int8-1": ("sentences one by one, int8", asked, "run", 1, "ours", "int8"),
     "int8-32": ("batches of 32, int8", asked, "run", 32, "ours", "int8"),
     "int8-file": ("a file, int8", asked, "file", 0, "ours", "int8"),
-    "training": ("a training step, 128 × 20", asked, "run", 0, *STEP),
+    "training": (
+        "a training step, 128 × 20",
+        asked,
+        "training",
+        0,
+        "one_device",
+        "small",
+    ),
     "pipelines": ("`en-pos` and `en-ner`", asked, "run", 0, "ours", "pipelines"),
     "serving-1": ("a served request, one client", served, 1),
     "serving-16": ("a served request, 16 clients", served, 16),

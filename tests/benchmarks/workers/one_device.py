@@ -1,10 +1,13 @@
-"""Training or embedding on one device, by names that earlier versions have too.
+"""Training and embedding on one device, by names that earlier versions have too.
 
-    python one_device.py FOLDER training|embedding PRESET ROWS ARITHMETIC [jit] [replicas]
+    python one_device.py FOLDER PRESET [replicas] [compiled]
 
-FOLDER holds a model and `sentences.txt`. PYTHONPATH names the checkout.
+FOLDER holds a model and `sentences.txt`. PYTHONPATH names the checkout. `replicas`: two
+on the device. `compiled`: the vectors are compiled where there is no GPU, too.
 """
 
+import functools
+import gc
 import sys
 import time
 from pathlib import Path
@@ -18,104 +21,156 @@ import elmo_keras as ek
 
 UNROLLED, NEGATIVES, WORDS = 20, 8192, 50_000
 WARM_UP, STEPS = 3, 10
-BATCH, COMPARED = 128, 16
+BATCH, SINGLE, COMPARED = 128, 8, 4  # sentences
 
 
-def main(folder, job, preset, n_rows, arithmetic, *more) -> None:
-    sentences = protocol.read(Path(folder) / "sentences.txt")
-    if job == "training":
-        work = training(sentences, preset, int(n_rows), arithmetic, more)
-    else:
-        work = embedding(sentences, Path(folder), arithmetic)
-    protocol.answer_requests(job, {"run": lambda: work() | {"peak MB": peak()}})
-
-
-def training(sentences, preset, n_rows, arithmetic, more):
+def main(folder, preset, *more) -> None:
+    path = Path(folder) / "sentences.txt"
+    sentences, gpus = protocol.read(path), tf.config.list_physical_devices("GPU")
     strategy = tf.distribute.get_strategy()
     if "replicas" in more:
         strategy = ek.MirroredStrategy(divided_device())
+    if "compiled" in more:
+        from elmo_keras.embed.engines import tensorflow
+
+        tensorflow.engine_of_devices = lambda: tensorflow.CompiledEngine
+
+    def with_peak(work, *arguments):
+        def run(**options):
+            gc.collect()
+            if gpus:
+                tf.config.experimental.reset_memory_stats("GPU:0")
+            row = work(*arguments, **options)
+            if gpus:
+                memory = tf.config.experimental.get_memory_info("GPU:0")
+                row["peak MB"] = memory["peak"] / 1e6
+            return row
+
+        return run
+
+    streams = functools.cache(functools.partial(make_streams, sentences, preset))
+    requests = {
+        "training": with_peak(training, streams, strategy),
+        "one": with_peak(embedding, folder, [[s] for s in sentences[:SINGLE]]),
+        "batches": with_peak(embedding, folder, [sentences[:BATCH]]),
+        "file": with_peak(file, folder, path, sum(map(len, sentences))),
+    }
+    protocol.answer_requests(protocol.hello("tensorflow", "keras"), requests)
+
+
+def make_streams(sentences, preset, n_rows):
     n_words = 60 if preset == "test" else WORDS
     words = ek.Vocabulary.count(sentences).words[:n_words]
     made_up = [f"made-up-{i}" for i in range(n_words - len(words))]
-    vocabulary = ek.Vocabulary([*words, *made_up])
-    config = ek.ElmoConfig.preset(preset)
     n_sentences = max(1, n_rows * UNROLLED * (WARM_UP + STEPS + 2) // 5)
     text = (sentences * (n_sentences // len(sentences) + 1))[:n_sentences]
-    streams = ek.Streams(
+    return ek.Streams(
         ek.Corpus.from_sentences(text),
-        vocabulary,
-        config,
+        ek.Vocabulary([*words, *made_up]),
+        ek.ElmoConfig.preset(preset),
         n_rows=n_rows,
         unroll_steps=UNROLLED,
         n_negatives=min(NEGATIVES, n_words // 2),
     )
 
-    class Clock(keras.callbacks.Callback):
-        """The losses, and the seconds of steps after those that warm up."""
 
-        def __init__(self):
-            super().__init__()
-            self.losses, self.ends = [], []
+class Clock(keras.callbacks.Callback):
+    """The losses and ends of steps, and the steps that XLA compiled something for."""
 
-        def on_train_batch_end(self, batch, logs=None):
-            self.losses.append(float(next(iter((logs or {}).values()))))  # waits
-            self.ends.append(time.perf_counter())
-            if len(self.ends) == WARM_UP + STEPS:
-                self.model.stop_training = True
+    def __init__(self, n_steps):
+        super().__init__()
+        self.n_steps, self.losses, self.ends, self.compiled = n_steps, [], [], []
 
-    def run():
-        keras.utils.set_random_seed(0)
+    def on_train_batch_end(self, batch, logs=None):
+        self.losses.append(float(next(iter((logs or {}).values()))))  # waits
+        self.ends.append(time.perf_counter())
+        run = getattr(self.model, "run", None)  # an earlier version has none
+        self.compiled.append(len(getattr(run, "_compiled", ())))
+        if len(self.ends) == self.n_steps:
+            self.model.stop_training = True
+
+
+def training(
+    streams_of, strategy, n_rows=128, arithmetic="float32", jit=False, n_steps=STEPS
+):
+    streams, n_words = streams_of(n_rows), len(streams_of(n_rows).vocabulary)
+    keras.utils.set_random_seed(0)
+    begin = time.perf_counter()
+    with strategy.scope():
+        bilm = ek.BidirectionalLanguageModel(
+            streams.config, vocabulary_size=n_words, dtype=arithmetic
+        )
+        model, clock = ek.TrainableLanguageModel(bilm), Clock(WARM_UP + n_steps)
+        model.compile("adagrad", jit_compile=jit)
+    built = time.perf_counter()
+    model.fit(streams, epochs=99, verbose=0, callbacks=[clock])
+    seconds = np.diff([built, *clock.ends])
+    compiles = np.diff([0, *clock.compiled]) > 0
+    timed = seconds[WARM_UP:]
+    return {
+        "tokens/s": n_rows * UNROLLED / float(np.median(timed)),
+        "seconds": timed.tolist(),
+        "build s": built - begin,
+        "first s": float(seconds[0]),
+        "compiled shapes": clock.compiled[-1],
+        "compiling steps' s": float(seconds[compiles].sum()),
+        "compiled": jit and model.run.jit_compile,
+        "values": clock.losses[: WARM_UP + 1],
+    }
+
+
+def embedding(folder, batches, arithmetic="float32", n_passes=STEPS):
+    """All layers of the batches, one after another, in passes."""
+    begin = time.perf_counter()
+    embedder = ek.Embedder(folder, arithmetic=arithmetic, layers="all")
+    built = time.perf_counter()
+    arrays = [array for batch in batches for array in embedder.encode(batch)]
+    first = time.perf_counter() - built
+
+    def one_pass():
+        for batch in batches:
+            embedder.encode(batch)
+
+    passes = [protocol.timed(sum(batches, []), one_pass) for _ in range(n_passes)]
+    return rate(passes) | {
+        "build s": built - begin,
+        "first s": first,
+        **shapes(embedder),
+        "values": np.concatenate(arrays[:COMPARED], axis=1).astype(float).tolist(),
+    }
+
+
+def file(folder, path, n_tokens, arithmetic="float32"):
+    """The mixes of a file's sentences, read twice; then its words are known."""
+    embedder, passes = ek.Embedder(folder, arithmetic=arithmetic), []
+    for _ in range(2):
         begin = time.perf_counter()
-        with strategy.scope():
-            bilm = ek.BidirectionalLanguageModel(
-                config, vocabulary_size=len(vocabulary), dtype=arithmetic
-            )
-            model, clock = ek.TrainableLanguageModel(bilm), Clock()
-            model.compile("adagrad", jit_compile="jit" in more)
-        built = time.perf_counter()
-        model.fit(streams, epochs=99, verbose=0, callbacks=[clock])
-        seconds = np.diff(clock.ends)[WARM_UP - 1 :].tolist()
-        return {
-            "build s": built - begin,
-            "first s": clock.ends[0] - built,
-            "seconds": seconds,
-            "tokens/s": n_rows * UNROLLED / float(np.median(seconds)),
-            "compiled": "jit" in more and model.run.jit_compile,
-            "values": clock.losses,
-        }
-
-    return run
+        with path.open(encoding="utf-8") as lines:
+            for _ in embedder.stream(line.rstrip("\n") for line in lines):
+                pass
+        seconds = time.perf_counter() - begin
+        passes.append({"tokens": n_tokens, "seconds": seconds})
+    first = rate(passes[:1])["tokens/s"]
+    return rate(passes[1:]) | {"first pass: tokens/s": first} | shapes(embedder)
 
 
-def embedding(sentences, folder, arithmetic):
-    batch, lines = sentences[:BATCH], [" ".join(s) for s in sentences]
+def rate(passes):
+    rates = [p["tokens"] / p["seconds"] for p in passes]
+    return {
+        "tokens/s": float(np.median(rates)),
+        "seconds": [p["seconds"] for p in passes],
+    }
 
-    def rate(embedder, some):
-        embedder.encode(some)
-        passes = [
-            protocol.timed(some, lambda: embedder.encode(some)) for _ in range(STEPS)
-        ]
-        return float(np.median([p["tokens"] / p["seconds"] for p in passes]))
 
-    def run():
-        begin = time.perf_counter()
-        embedder = ek.Embedder(folder, arithmetic=arithmetic, layers="all")
-        built = time.perf_counter()
-        vectors = embedder.encode(batch)
-        first = time.perf_counter()
-        new = ek.Embedder(folder, arithmetic=arithmetic)
-        whole = protocol.timed(sentences, lambda: [None for _ in new.stream(lines)])
-        vectors = np.concatenate(vectors[:COMPARED], axis=1).astype(float)
-        return {
-            "build s": built - begin,
-            "first s": first - built,
-            "one sentence: tokens/s": rate(embedder, batch[:1]),
-            "batches: tokens/s": rate(embedder, batch),
-            "new sentences: tokens/s": whole["tokens"] / whole["seconds"],
-            "values": vectors.tolist(),
-        }
-
-    return run
+def shapes(embedder):
+    """The numbers of shapes that XLA compiled; an earlier version compiles none."""
+    caches = {
+        f"compiled shapes of {name}": getattr(
+            embedder.engine, f"_{name}_of_shape", None
+        )
+        for name in ("words", "layers")
+    }
+    return {k: cache and cache.cache_info().currsize for k, cache in caches.items()}
 
 
 def divided_device():
@@ -128,12 +183,6 @@ def divided_device():
     return [
         device.name for device in tf.config.list_logical_devices(devices[0].device_type)
     ]
-
-
-def peak():
-    if not tf.config.list_physical_devices("GPU"):
-        return None
-    return tf.config.experimental.get_memory_info("GPU:0")["peak"] / 1e6
 
 
 if __name__ == "__main__":
