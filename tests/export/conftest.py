@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.task_export import export_task
-from tests.support.exported import session_of
+from tests.support.exported import session_of, signatures_of
 from tests.support.exported_tasks import TASKS
 
 
@@ -32,6 +32,6 @@ def exported_task(made_once):
         version = made_once(
             f"{kind}/1", lambda path: export_task(model, path.parent, warmup=False)
         )
-        return model, tf.saved_model.load(str(version)).signatures, version
+        return model, signatures_of(version), version
 
     return export

@@ -18,7 +18,14 @@ from elmo_keras.export.version_directory import export_elmo, write_archive
 from tests.support import file_server
 from tests.support.cpp_program import lines_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config
-from tests.support.exported import TOKENS, elmo_layer, expected, padded, session_of
+from tests.support.exported import (
+    TOKENS,
+    elmo_layer,
+    expected,
+    padded,
+    session_of,
+    signatures_of,
+)
 from tests.support.exported_tasks import TASKS, constants
 from tests.support.serving_requests import predict_request
 from tests.support.stand_in import asking, serving
@@ -97,7 +104,7 @@ def exported(exported_elmo, exported_version, exported_task, tmp_path_factory):
 
 @contextlib.contextmanager
 def tensorflow_2(version):
-    signatures = tf.saved_model.load(str(version)).signatures
+    signatures = signatures_of(version)
     yield lambda name, inputs: arrays(signatures[name](**constants(inputs)))
 
 
@@ -166,11 +173,13 @@ QUICK = [("language", grpc), ("entities", tensorflow_2)]
 
 
 # Without tables, a model of a task has nothing more to initialise than `language`.
-OF_ALL = tensorflow_2, grpc
+OTHERS = [("dictionary", session)]
+# Of a text, of a text and an integer, of two texts; the others have the same inputs.
+OTHERS += itertools.product(("dictionary", "trees", "roles", "questions"), [grpc])
 ROWS = [
     pytest.param(*row, marks=() if row in QUICK else pytest.mark.slow)
     for row in itertools.product(KINDS, PROGRAMS)
-    if row[1] in OF_ALL or row[0] == "language" or row == ("dictionary", session)
+    if row[0] == "language" or row[1] is tensorflow_2 or row in OTHERS
 ]
 
 

@@ -49,6 +49,12 @@ def expected(elmo, tokens=None):
     return outputs
 
 
+@functools.cache
+def signatures_of(version):
+    """The signatures of an export as TensorFlow 2 loads it, which takes seconds."""
+    return tf.saved_model.load(str(version)).signatures
+
+
 @contextlib.contextmanager
 def session_of(version):
     """Runs outputs of a signature in a session of TensorFlow 1, as a server does."""

@@ -62,7 +62,7 @@ def stop_after(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [[], ["--replicas", "2"], ["--parts", "2"]])
+@pytest.mark.parametrize("arguments", [["--replicas", "2"], ["--parts", "2"]])
 def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
     small_run, arguments, tmp_path
 ):
