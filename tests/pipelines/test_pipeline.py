@@ -330,7 +330,8 @@ def test_a_pipeline_is_pickled_by_its_name_and_read_in_another_folder(
 
 
 def test_without_litert_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    for name in "ai_edge_litert", "ai_edge_litert.schema_py_generated":
+        monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "elmo_keras.lite.graph")
     with pytest.raises(
         ImportError, match=r"missing: pip install 'elmo-keras\[litert\]"
