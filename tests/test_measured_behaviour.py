@@ -37,6 +37,12 @@ def mean_of_a_masked_row():
     return str(mean.numpy().item())
 
 
+def layers_that_pass_the_mask_on():
+    lstm, dense = keras.layers.LSTM(1), keras.layers.Dense(1)
+    layers = keras.layers.Bidirectional(lstm), keras.layers.TimeDistributed(dense)
+    return [layer.supports_masking for layer in (lstm, *layers)]
+
+
 def variables_of_an_optimizer_with_a_schedule():
     schedule = keras.optimizers.schedules.ExponentialDecay(1.0, 1, 0.9)
     return [v.name for v in keras.optimizers.SGD(schedule).variables]
@@ -63,6 +69,7 @@ def separators_of_split():
         (shape_of_an_empty_convolution, [0, 5, 3]),
         (step_for_a_row_that_repeats, -1.4),
         (mean_of_a_masked_row, "nan"),
+        (layers_that_pass_the_mask_on, [True] * 3),
         (variables_of_an_optimizer_with_a_schedule, ["iteration"]),
         (type_of_booleans_in_pyfive, "int8"),
         (separators_of_split, "\t\n\x0b\x0c\r "),

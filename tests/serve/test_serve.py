@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import signal
 import socket
 
@@ -11,6 +12,7 @@ import pytest
 from elmo_keras.serve import command as serving
 from tests.support import stand_in
 from tests.support.commands import command
+from tests.support.processes import megabytes
 from tests.support.serving_load import Load
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -22,9 +24,16 @@ def load(port, *first, **kwargs):
 
     def sentences(client):
         for i in itertools.count():
-            yield [*first, "x" * (client + 1), *"y" * (i % 7)]
+            yield [*first, "x" * (client + 1), *"y" * (i % 7 if i % 50 else 300)]
 
-    return Load(port, sentences, stand_in.vectors, **kwargs)
+    def expected(sentence, version):
+        return stand_in.vectors(sentence, scale_of(version))
+
+    return Load(port, sentences, expected, **kwargs)
+
+
+def scale_of(version):
+    return 2 - version % 2
 
 
 @pytest.mark.parametrize(
@@ -55,19 +64,27 @@ def test_an_error_is_one_line_and_status_2(tmp_path, capsys, arguments, message)
 
 @pytest.mark.slow
 def test_a_version_changes_under_load_without_a_lost_request(tmp_path):
+    swaps, memory = int(os.environ.get("SWAPS", 2)), []
+    between = int(os.environ.get("REQUESTS", 150)) // (swaps + 1)
+    versions = range(1, swaps + 2)
     directory = stand_in.save(tmp_path, 1, scale=1)
     with (
         stand_in.serving(directory, poll_seconds=0.05) as server,
         load(server.port, "w") as clients,
     ):
-        for version in (2, 3):
-            clients.wait_for(50)
-            stand_in.save(tmp_path / "new", version, scale=version)
+        for version in versions[1:]:
+            clients.wait_for(between)
+            memory.append(megabytes(os.getpid()))
+            stand_in.save(tmp_path / "new", version, scale=scale_of(version))
             os.rename(tmp_path / f"new/{version}", directory / str(version))
             wait_until(lambda v=version: clients.answers[v])
-        clients.wait_for(50)
+            shutil.rmtree(directory / str(version - 1))
+        clients.wait_for(between)
+    print(
+        clients.answers.total(), "answers, at most", max(clients.seconds), "s", memory
+    )
     assert not clients.wrong and not clients.refusals
-    assert set(clients.answers) == {1, 2, 3}
+    assert set(clients.answers) == set(versions)
 
 
 @pytest.mark.slow

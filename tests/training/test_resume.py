@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import random
 import signal
 import subprocess
@@ -63,13 +64,15 @@ def stop_after(n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--replicas", "2"], ["--parts", "2"]])
-def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
+def test_killed_many_times_it_ends_bit_for_bit_as_if_it_had_not_been(
     small_run, arguments, tmp_path
 ):
+    kills = int(os.environ.get("KILLS", 5))
+    n_steps = max(N_STEPS, 3 * kills)
     run = prepared([*small_run, "--output", str(tmp_path), *arguments])
-    assert run.attempt(tmp_path / "whole")
+    assert run.attempt(tmp_path / "whole", n_steps=n_steps)
     # Counted over all attempts.
-    deaths, steps = random.Random(1).sample(range(1, N_STEPS + 1), 5), []
+    deaths, steps = random.Random(1).sample(range(1, n_steps + 1), kills), []
 
     def die():
         steps.append(len(steps) + 1)
@@ -78,9 +81,9 @@ def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
 
     for _ in deaths:
         with pytest.raises(Killed):
-            run.attempt(tmp_path / "model", before_step=die)
-    assert run.attempt(tmp_path / "model", before_step=die)
-    assert len(steps) > N_STEPS + len(deaths)  # steps were lost and repeated
+            run.attempt(tmp_path / "model", n_steps=n_steps, before_step=die)
+    assert run.attempt(tmp_path / "model", n_steps=n_steps, before_step=die)
+    assert len(steps) > n_steps + kills  # steps were lost and repeated
     whole = newest_checkpoint(tmp_path / "whole" / CHECKPOINTS)
     assert largest_difference(tmp_path / "model", whole) == 0
 
