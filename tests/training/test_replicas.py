@@ -90,8 +90,8 @@ def test_rows_without_text_change_nothing(tmp_path):
     [
         (["--batch-size", "8", "--parts", "2"], 1e-5),  # sums in another order
         (["--batch-size", "4", "--replicas", "2", "--full-softmax"], 1e-5),
-        # XLA rounds to the 8 bits of bfloat16 less often.
-        (["--batch-size", "8", "--arithmetic", "mixed_bfloat16"], 0.01),
+        # XLA rounds to the 8 bits of bfloat16 less often: 0.0015 of 3 nats.
+        (["--batch-size", "8", "--arithmetic", "mixed_bfloat16"], 0.005),
     ],
     ids=["one device", "two replicas", "bfloat16"],
 )
