@@ -4,7 +4,6 @@ import functools
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -53,7 +52,13 @@ class LiteServable(Servable):
         super().__init__(name, signatures | {"tokens": to_signature(tokens, outputs)})
 
     def run(
-        self, signature: Signature, inputs: Arrays, keys: tuple[str, ...], **_: Any
+        self,
+        signature: Signature,
+        inputs: Arrays,
+        keys: tuple[str, ...],
+        *,
+        seconds: float | None = None,
+        is_long: bool = False,
     ) -> Arrays:
         if "tokens" in inputs:
             tokens, time = inputs["tokens"], inputs["tokens"].shape[1]

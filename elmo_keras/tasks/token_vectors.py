@@ -111,7 +111,8 @@ class TokenVectors(keras.layers.Layer):
         self.endings = tuple(str_tokens(endings))
         self._check()
         if self.words:
-            self.word_ids = _search(words=self.words)
+            check_names(words=self.words)
+            self.word_ids = _search(self.words)
             self.initializer = keras.initializers.RandomUniform()
             self.word_vectors = Embedding(
                 len(self.words) + 1,
@@ -120,7 +121,8 @@ class TokenVectors(keras.layers.Layer):
                 trainable=trainable_words,
             )
         if self.endings:
-            self.ending_ids = _search(endings=self.endings)
+            check_names(endings=self.endings)
+            self.ending_ids = _search(self.endings)
             self.ending_vectors = Embedding(len(self.endings) + 1, word_dim)
         if character_dim:
             self.characters = CharacterCNN(
@@ -289,11 +291,9 @@ class TokenVectors(keras.layers.Layer):
         return cls(**config | {"elmo": elmo})
 
 
-def _search(**strings):
+def _search(strings):
     """Finds the ids of strings, from 1 on; 0 is that of all others."""
-    check_names(**strings)
-    (names,) = strings.values()
-    return StringSearch(names, range(1, len(names) + 1), unknown=0)
+    return StringSearch(strings, range(1, len(strings) + 1), unknown=0)
 
 
 def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> list[str]:

@@ -66,9 +66,10 @@ class Engine:
         with np.errstate(over="ignore"):  # refused below
             vectors = vectors.astype(self.dtype, copy=False)
         if not np.isfinite(vectors).all():
+            remedy = ", or float32" if self.dtype == "float16" else ""
             raise FloatingPointError(
                 f"The vectors are too large for {self.dtype} by the weights or factor of "
-                f"their mix. Give lower ones{', or float32' if self.dtype == 'float16' else ''}."
+                f"their mix. Give lower ones{remedy}."
             )
         axis = int(self.layers == "all")
         vectors = vectors if axis else vectors[0]
