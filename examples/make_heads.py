@@ -109,13 +109,10 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-coref": Recipe(
             Coreference(no_singletons=True),
-            {
-                "train": work / "en-coref.train.conll.gz",
-                "dev": data / "en_coref_litbank/dev.conll",
-            },
+            files(work / "en-coref", ".train.conll.gz", ".dev.conll"),
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
-            "BY-SA); held out: LitBank's dev",
-            dev="LitBank",
+            "BY-SA); held out: the dev of both",
+            dev="LitBank and OntoGUM",
         ),
         "en-qa": Recipe(
             Answering(),
@@ -182,8 +179,9 @@ def prepare(name: str, data: Path, work: Path) -> None:
         join_entities(data, work)
     elif name == "en-coref":
         names = "en_coref_litbank", "en_coref_gum"
-        parts = [(data / name / "train.conll.gz").read_bytes() for name in names]
-        (work / "en-coref.train.conll.gz").write_bytes(b"".join(parts))
+        for part in ("train.conll.gz", "dev.conll"):
+            parts = [(data / name / part).read_bytes() for name in names]
+            (work / f"en-coref.{part}").write_bytes(b"".join(parts))
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
         run("convert.py", "klue-ner", source, work / "ko-ner.train.conll")

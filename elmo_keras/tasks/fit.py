@@ -386,10 +386,12 @@ def fit_until_best(
     The first score decides, higher being better; if it is equal, as F1 can be 0 in the
     first epochs, the lower training loss. Training stops after `patience` epochs without a
     better one; the order of the examples depends on `seed`. `save` is called after each
-    epoch that is better than those before. For what is returned, see `train`; the median
+    epoch that is better than those before. `score` may calibrate the model, which training
+    then goes on without. For what is returned, see `train`; the median
     `seconds_per_epoch` is without the first one, which is traced.
     """
     best, best_key, best_epoch, weights = {}, None, 0, []
+    variables = model.trainable_variables
     losses, seconds = [], []
     for epoch in range(1, epochs + 1):
         dataset = batches.shuffled(seed, epoch)
@@ -405,6 +407,7 @@ def fit_until_best(
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
+        trained = [np.copy(w) for w in variables]
         scores = {name: float(value) for name, value in score().items()}
         if progress:
             line = f"{name}  loss {losses[-1]:.4f}  dev {percentages(scores)}"
@@ -412,12 +415,12 @@ def fit_until_best(
         key = next(iter(scores.values())), -losses[-1]
         if best_key is None or key > best_key:
             best, best_key, best_epoch = scores, key, epoch
-            weights = [np.copy(w) for w in model.trainable_variables]
+            weights = [np.copy(w) for w in variables]
             save()
         if epoch - best_epoch >= patience:
             break
-    for variable, value in zip(model.trainable_variables, weights):
-        variable.assign(value)
+        _assign(variables, trained)
+    _assign(variables, weights)
     return {
         "dev": best,
         "best_epoch": best_epoch,
@@ -425,6 +428,11 @@ def fit_until_best(
         "losses": losses,
         "seconds_per_epoch": round(float(np.median(seconds[1:] or seconds)), 3),
     }
+
+
+def _assign(variables, values):
+    for variable, value in zip(variables, values):
+        variable.assign(value)
 
 
 def _write_card(path, task, settings, data, results, pairs):

@@ -16,6 +16,7 @@ from elmo_keras.tasks.coreference import (
     document_inputs,
 )
 from elmo_keras.tasks.data import read_documents
+from elmo_keras.tasks.fit import evaluate
 from elmo_keras.tasks.task import Coreference
 from tests.support.models import randomize
 from tests.support.task_models import (
@@ -161,6 +162,26 @@ def stories(n, rng):
         words += [(pair[mentioned][1], "(0)"), ("smiled", "-"), None]
         text += document(words, f"d{i}")
     return text
+
+
+def test_links_are_as_likely_as_raises_f1_most(tmp_path):
+    path, task = tmp_path / "dev.conll", Coreference()
+    path.write_text(stories(9, np.random.default_rng(0)))
+    documents, model = task.read(path), coreferent()
+    batches, bias = model.batches(documents), model.antecedents.scores.bias
+    before = bias.numpy()
+
+    def f1_with(shift):
+        bias.assign(before + shift)
+        return task.scores(evaluate(task, model, documents))["CoNLL F1"]
+
+    shifts = [-2, -0.5, 0, 0.5, 1, 2, 4]
+    scores = [f1_with(shift) for shift in shifts]
+    bias.assign(before)
+    task.calibrate(model, documents, batches)
+    shift = bias.numpy() - before
+    assert f1_with(shift) >= max(scores) > min(scores)
+    bias.assign(before)
 
 
 @pytest.mark.slow

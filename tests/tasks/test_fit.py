@@ -403,6 +403,21 @@ def test_training_ends_when_the_score_no_longer_rises(model):
     assert np.any(kept[1] != kept[3]) and saved == [1, 2]
 
 
+def test_a_score_may_calibrate_the_model_that_is_kept_and_not_training(model):
+    bias = model.layers[0].bias
+    fit_until_best(model, Line(), lambda: {"F1": 0.0}, epochs=3, patience=3)
+    expected = bias.numpy()
+    for variable in model.weights:
+        variable.assign(tf.zeros_like(variable))
+
+    def score():
+        bias.assign_add([7.0])
+        return {"F1": 0.0}
+
+    fit_until_best(model, Line(), score, epochs=3, patience=3)
+    np.testing.assert_allclose(bias.numpy(), expected + 7, rtol=1e-6)
+
+
 def test_training_continues_with_equal_scores_and_a_falling_loss(model):
     fitted = fit_until_best(model, Line(), lambda: {"F1": 0.0}, epochs=3, patience=1)
     losses = fitted["losses"]
