@@ -36,11 +36,18 @@ def cluster():
         yield
 
 
+@pytest.fixture(scope="module")
+def lite(lite_file):
+    """A model without TensorFlow, whose import in each process takes seconds."""
+    return lite_file("float32")
+
+
 @pytest.fixture
-def job(cluster, model_directory, tmp_path):
+def job(cluster, lite, tmp_path):
     """Runs a job over `text.txt` into `out`."""
     (tmp_path / "text.txt").write_text("\n".join(LINES))
-    embedder = Embedder(model_directory, **CHOICE, lazy=True)
+
+    embedder = Embedder(lite, **CHOICE, lazy=True)
 
     def run(inputs=tmp_path / "text.txt", **options):
         options = {"part_bytes": 150} | options
@@ -67,9 +74,9 @@ def at_work(pid):
     return [other for other in descendants(pid) if AT_WORK in title(other)]
 
 
-def check_as_one_file(output, text, model_directory):
+def check_as_one_file(output, text, model):
     path = text.with_suffix(".parquet")
-    embed_corpus(Embedder(model_directory, **CHOICE), text, path)
+    embed_corpus(Embedder(model, **CHOICE), text, path)
     found, expected = map(pq.read_table, (output, path))
     assert found.schema.equals(expected.schema)
     assert found["id"].equals(expected["id"]) and found["text"].equals(expected["text"])
@@ -81,9 +88,7 @@ def check_as_one_file(output, text, model_directory):
     assert not folder_of(output).exists()
 
 
-def test_rows_and_metadata_are_those_of_one_file(
-    job, model_directory, output, monkeypatch
-):
+def test_rows_and_metadata_are_those_of_one_file(job, lite, output, monkeypatch):
     pulled, split = [], on_ray.split_pieces
 
     def counting(*arguments):
@@ -93,7 +98,7 @@ def test_rows_and_metadata_are_those_of_one_file(
 
     monkeypatch.setattr(on_ray, "split_pieces", counting)
     summary = job(workers=2)
-    check_as_one_file(output, output.with_name("text.txt"), model_directory)
+    check_as_one_file(output, output.with_name("text.txt"), lite)
     n_tokens = sum(len(line.split()) for line in LINES)
     assert summary.finished and summary.tokens == summary.tokens_now == n_tokens
     assert summary.sentences == 60 and len(pulled) > 3
@@ -111,12 +116,10 @@ def test_rows_have_the_ids_of_the_user(job, tmp_path, output):
     assert out["id"] == ["b", "a", "c"] and out["number"] == [0, 1, 2]
 
 
-def test_killed_workers_change_no_row(
-    job, model_directory, tmp_path, output, monkeypatch
-):
+def test_killed_workers_change_no_row(job, lite, tmp_path, output, monkeypatch):
     monkeypatch.setattr(on_ray, "BETWEEN_CHECKS", 0.01)
     text, killed = tmp_path / "long.txt", []
-    text.write_text("\n".join(runs.text_of(4_000, seed=1)))
+    text.write_text("\n".join(runs.text_of(8_000, seed=1)))
 
     def kill():
         # Never waits: a worker gets its next piece only after this has returned.
@@ -126,8 +129,8 @@ def test_killed_workers_change_no_row(
                     os.kill(pid, signal.SIGKILL)
                     killed.append(pid)
 
-    assert job(text, part_bytes=2**12, stop=kill).finished and len(killed) == 3
-    check_as_one_file(output, text, model_directory)
+    assert job(text, part_bytes=2**13, stop=kill).finished and len(killed) == 3
+    check_as_one_file(output, text, lite)
 
 
 def test_a_job_whose_process_always_ends_fails_and_resumes(job, output, monkeypatch):
@@ -165,26 +168,30 @@ def test_other_columns_or_parts_are_another_job(job, output):
             job(**{name: other})
 
 
-def test_a_killed_and_an_interrupted_command_resume(model_directory, tmp_path, output):
+def test_a_killed_and_an_interrupted_command_resume(
+    cluster, lite, tmp_path, output, monkeypatch
+):
+    address = ray.get_runtime_context().gcs_address
+    monkeypatch.setenv("RAY_ADDRESS", address)  # its own would take seconds to start
     text = tmp_path / "text.txt"
-    text.write_text("\n".join(runs.text_of(4_000, seed=1)))
+    text.write_text("\n".join(runs.text_of(8_000, seed=1)))
     options = "--layers", "top", "--pooling", "mean", "--tokens-at-once", "64"
     options += "--part-kilobytes", "4", "--engine", "ray"
-    with runs.start(text, output, model_directory, *options) as process:
+    with runs.start(text, output, lite, *options) as process:
         runs.wait_for_parts(process, output, 2)
-        workers = at_work(process.pid)
+        workers = at_work(os.getpid())
         process.kill()
     assert process.returncode == -signal.SIGKILL, "killed while it worked"
     wait_until(lambda: not any(AT_WORK in title(pid) for pid in workers))
     n_parts = runs.n_parts(output)
-    with runs.start(text, output, model_directory, *options) as process:
+    with runs.start(text, output, lite, *options) as process:
         runs.wait_for_parts(process, output, n_parts + 2)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate()
     assert process.returncode == 130 and "The same command resumes" in error
     assert runs.n_parts(output) > n_parts
-    runs.run_whole(text, output, model_directory, *options)
-    check_as_one_file(output, text, model_directory)
+    runs.run_whole(text, output, lite, *options)
+    check_as_one_file(output, text, lite)
 
 
 def test_an_address_at_which_nobody_listens_is_refused(monkeypatch):
@@ -225,19 +232,19 @@ TEXTS = ["The bank of the river", "", "One"]
 
 
 @pytest.fixture(scope="module")
-def of_tokens(cluster, model_directory):
-    return on_ray.BatchEmbedder(Embedder(model_directory, layers="all"), "said")
+def of_tokens(cluster, lite):
+    return on_ray.BatchEmbedder(Embedder(lite, layers="all"), "said")
 
 
 @pytest.fixture(scope="module")
-def pooled(cluster, model_directory):
+def pooled(cluster, lite):
     choice = {"layers": "top", "pooling": "max", "dtype": "float16"}
-    return on_ray.BatchEmbedder(Embedder(model_directory, **choice, lazy=True))
+    return on_ray.BatchEmbedder(Embedder(lite, **choice, lazy=True))
 
 
 @pytest.fixture(scope="module")
-def layers(model_directory):
-    return Embedder(model_directory, layers="all")(TEXTS)
+def layers(lite):
+    return Embedder(lite, layers="all")(TEXTS)
 
 
 def test_a_table_gets_lists_and_a_dictionary_arrays(of_tokens, layers):
