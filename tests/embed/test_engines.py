@@ -11,14 +11,14 @@ pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 from elmo_keras.embed.engines.engine import pool
 
 SENTENCES = [*text_of(29), "a word"]
+OF_TEXT = {"keep_sentence_boundaries": True, "lower_case": True}
 KINDS = [
-    {"layers": "average"},
     {"layers": 0},
-    {"layers": "top", "pooling": "mean"},
+    {"layers": "average", "pooling": "mean"},
     {"layers": "mix", "gamma": 3.0, "pooling": "max"},
     {"mix": [0.5, -1, 2], "dtype": "float16"},
     {"layers": "all", "keep_sentence_boundaries": True},
-    {"pooling": "mean", "keep_sentence_boundaries": True, "lower_case": True},
+    {"layers": "top", "pooling": "mean", **OF_TEXT},
 ]
 
 

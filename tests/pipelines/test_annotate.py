@@ -292,9 +292,7 @@ def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
 @pytest.mark.parametrize(
     ("output", "kinds", "message"),
     [
-        ("o.txt", ["pos"], "should end in .conllu or .jsonl or .html"),
         ("o.conllu", ["sentiment"], "Give an OUT that ends in .jsonl"),
-        ("o.conllu", ["coref"], "Give an OUT that ends in .jsonl"),
         ("o.conllu", ["ner", "plain"], "give an OUT that ends in .jsonl"),
         ("o.jsonl", ["qa"], "`elmo-keras ask` asks questions"),
         ("o.jsonl", ["pos", "pos"], "should name different pipelines"),

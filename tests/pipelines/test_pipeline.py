@@ -264,13 +264,13 @@ def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
     damages = itertools.product(arrays, changes.items())
     if kind != "pos":
         damages = zip(arrays, itertools.cycle(changes.items()))
+    folder = shutil.copytree(head(kind), tmp_path / "head")
     for name, (change, damaged) in damages:
         array = arrays[name]
         if array.dtype.kind != "f" and change in ("nan", "inf"):
             continue
         if (not array.ndim and change == "rows") or (name, change) == ("words", "axes"):
             continue
-        folder = shutil.copytree(head(kind), tmp_path / "head", dirs_exist_ok=True)
         others = {key: x for key, x in arrays.items() if key != name}
         new = {} if damaged is None else {name: damaged(array)}
         np.savez(folder / "head.npz", **others, **new)
