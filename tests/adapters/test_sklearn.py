@@ -12,9 +12,6 @@ pytest.importorskip("sklearn", reason="needs scikit-learn")
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 from elmo_keras.adapters.sklearn import ElmoVectorizer
 
@@ -32,6 +29,7 @@ def test_the_vectors_are_the_embedders(lite_file, vectorizer):
     normalized = copy.copy(vectorizer).set_params(normalize=True)
     for texts in TEXTS, np.array(TEXTS), [text.split() for text in TEXTS]:
         np.testing.assert_allclose(normalized.transform(texts), means, atol=1e-6)
+    assert clone(clone(vectorizer).set_params(mix=(0, 1, 2))).mix == (0, 1, 2)
     every = clone(vectorizer).set_params(layers="all")
     side_by_side = every.fit_transform(TEXTS).reshape(4, 3, -1)
     average = Embedder(lite_file("float32"), layers="average", pooling="mean")
@@ -44,19 +42,6 @@ def test_columns_have_names_and_a_pickle_gives_the_same(vectorizer):
     found = pickle.loads(pickle.dumps(frame)).transform(TEXTS)
     assert list(found.columns[:2]) == ["elmovectorizer0", "elmovectorizer1"]
     np.testing.assert_array_equal(found, vectorizer.transform(TEXTS))
-
-
-@pytest.mark.slow
-def test_a_search_over_layers(vectorizer):
-    model = make_pipeline(clone(vectorizer), LogisticRegression())
-    choices = [
-        {"elmovectorizer__layers": ["all"]},
-        {"elmovectorizer__mix": [(0, 1, 2)]},
-    ]
-    split = [(range(4), range(4))]
-    search = GridSearchCV(model, choices, cv=split, error_score="raise", refit=False)
-    search.fit(TEXTS, [0, 1, 1, 0])
-    assert len(search.cv_results_["mean_test_score"]) == 2
 
 
 def test_what_is_no_list_of_texts_is_refused(vectorizer):

@@ -252,8 +252,6 @@ def test_wrong_input_is_refused_before_the_model_is_read(
 def test_wrong_arguments_are_refused(text, model, error_of):
     command = [text, "--model", model]
     assert "at least one token" in error_of(main, [*command, " "])
-    error = error_of(main, [*command, "a", "--layers", "7"])
-    assert "--layers should be one of" in error
     (text.parent / "text.txt.top.npy").touch()
     error = error_of(main, [*command, "a", "--layers", "top"])
     assert "top.npy.json, which" in error

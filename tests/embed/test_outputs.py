@@ -50,8 +50,6 @@ def tree(folder):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ("text.txt", "should end in .hdf5 or .h5 or .npy"),
-        ("text.hdf5", "The output text.hdf5 is an input"),
         ("model/training/new.h5", "is in model/training, which is an input"),
         ("taken.npy", "taken.npy.unfinished should be a folder, but is none"),
         ("out.hdf5 --pooling max", "should end in .npy"),

@@ -50,11 +50,6 @@ def with_sizes(content, **sizes):
     return json.dumps(config).encode()
 
 
-def test_a_sound_model_is_loaded(saved):
-    expected = keras.models.load_model(saved).get_weights()
-    assert_same(expected, load_keras_model(saved).get_weights())
-
-
 @pytest.mark.parametrize(
     ("name", "edit", "message"),
     [
@@ -69,7 +64,10 @@ def test_a_sound_model_is_loaded(saved):
         ),
     ],
 )
-def test_what_is_not_sound_is_refused(saved, name, edit, message):
+def test_what_is_sound_is_loaded_and_all_else_refused(saved, name, edit, message):
+    if edit is with_nan:
+        expected = keras.models.load_model(saved).get_weights()
+        assert_same(expected, load_keras_model(saved).get_weights())
     change(saved, name, edit)
     with pytest.raises(ValueError, match=message) as error:
         load_keras_model(saved)

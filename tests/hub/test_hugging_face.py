@@ -104,15 +104,6 @@ def test_options_and_weights_are_downloaded_once_to_the_cache_of_the_hub(
     assert found.options == find_model(model_directory).options
 
 
-def test_a_revision_is_a_branch_a_tag_or_a_commit(hub, files):
-    second = {**files, "weights.hdf5": b"second"}
-    publish(hub, second, SECOND, "refs%2Fpr%2F1")
-    for revision in "refs%2Fpr%2F1", SECOND:
-        assert contents(local_files(f"hf://owner/name@{revision}")[0]) == second
-    hub.files["/owner/name/resolve/main/weights.hdf5"] = b"of the next commit"
-    assert contents(local_files("hf://owner/name")[0]) == files
-
-
 def test_files_of_other_names_and_archives_are_named(hub, files):
     options, weights = files.values()
     named = {"en/x_options.json": options, "en/x_weights.hdf5": weights, "b.zip": b"b"}

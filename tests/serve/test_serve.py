@@ -104,17 +104,15 @@ def test_accepted_requests_are_answered_after_sigterm(tmp_path):
 
 
 @pytest.mark.slow  # a model is exported
-@pytest.mark.parametrize("by_path", [False, True])
 def test_a_name_or_a_model_is_exported_once_and_served(
-    by_path, model_directory, tmp_path, monkeypatch, capsys
+    model_directory, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(serving, "BOX", model_directory.parent)
     monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path))
     served = []
     monkeypatch.setattr(serving, "run_server", lambda models, _: served.extend(models))
     monkeypatch.chdir(tmp_path)
-    for _ in range(2):
-        model = model_directory if by_path else model_directory.name
+    for model in model_directory.name, model_directory:
         assert command("serve")([model]) == 0
     first, second = served
     assert first.directory == second.directory and (first.directory / "1").is_dir()

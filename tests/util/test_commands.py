@@ -20,6 +20,7 @@ WRONG = {
     "embed text.txt text.txt --model en": "The output should end in .hdf5",
     "embed text.txt out.npy": "Give --model, or --options and --weights",
     "embed text.txt out.npy --model en --layers 7": "--layers should be one of",
+    "embed text.txt out.npy --model en --workers 2": "work only with",
     "annotate no.txt --with en-pos": MISSING,
     "annotate text.txt out.xyz --with en-pos": "The output should end in .conllu",
     "annotate text.txt --with none": "There is no pipeline none",

@@ -123,8 +123,6 @@ def test_an_hdf5_file_has_the_layout_of_allennlp(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["missing.txt", "out.npy"], "missing.txt"),
-        (["TEXT", "out.txt"], "should end in .hdf5 or .h5 or .npy"),
         (["TEXT", "TEXT.npy"], "exists already"),
         (["LATIN", "out.npy"], "Line 2"),
         (["EMPTY", "out.npy"], "no sentence"),
