@@ -19,6 +19,7 @@ from tests.support import file_server
 from tests.support.cpp_program import lines_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config
 from tests.support.exported import (
+    SENTENCES,
     TOKENS,
     elmo_layer,
     expected,
@@ -211,16 +212,10 @@ def test_the_graph_has_no_tables_and_holds_a_dictionary_once(exported, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["language", "entities with ELMo"])
-def test_a_cpp_program_as_tensorflow_serving_gets_the_answers(exported, kind, tmp_path):
-    model, version = exported(kind)
-    texts = KINDS[kind].inputs["default"]["sentences"]
-    if kind == "language":
-        printed = lines_of_cpp_program(tmp_path, version, "elmo", *texts)
-        wanted = expected(model)["elmo"]
-        values = np.array(printed, "float32").reshape(wanted.shape)
-        np.testing.assert_allclose(values, wanted, atol=1e-6)
-    else:
-        printed = lines_of_cpp_program(tmp_path, version, "tags", *texts)
-        rows = zip(*itertools.zip_longest(*TASKS[kind].answers(model), fillvalue=""))
-        assert printed == [tag for tags in rows for tag in tags]
+def test_a_cpp_program_as_tensorflow_serving_gets_the_answers(
+    exported_elmo, exported_version, tmp_path
+):
+    printed = lines_of_cpp_program(tmp_path, exported_version, "elmo", *SENTENCES)
+    wanted = expected(exported_elmo)["elmo"]
+    values = np.array(printed, "float32").reshape(wanted.shape)
+    np.testing.assert_allclose(values, wanted, atol=1e-6)

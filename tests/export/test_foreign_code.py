@@ -11,7 +11,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.version_directory import export_elmo
-from tests.support.exported import LENGTHS, SENTENCES, STRINGS, TOKENS, padded
+from elmo_keras.export.version_paths import export_metadata
+from tests.support.exported import LENGTHS, SENTENCES, TOKENS, padded
 
 hub = pytest.importorskip("tensorflow_hub")
 tf_keras = pytest.importorskip("tf_keras")
@@ -110,34 +111,16 @@ def test_a_layer_around_a_module(elmo):
     np.testing.assert_allclose(graph(COLUMN[:1]), graph(COLUMN)[:1], atol=1e-6)
 
 
-def test_a_layer_of_a_signature_with_a_trained_head(exported_version, check, tmp_path):
-    layer = keras.layers.TFSMLayer(str(exported_version), call_endpoint="default")
-    check("keras.layers.TFSMLayer", layer(tf.constant(SENTENCES))["elmo"].numpy())
-    assert not layer.trainable_weights and layer.weights
-    entry = keras.Input(**STRINGS)
-    model = keras.Model(entry, keras.layers.Dense(1)(layer(entry)["default"]))
-    changed = fitted(model, tf.constant(SENTENCES))
-    assert changed == [w.trainable for w in model.weights] and sum(changed) == 2
-    before = model.predict(tf.constant(SENTENCES), verbose=0)
-    model.save(tmp_path / "model.keras")
-    model = keras.saving.load_model(tmp_path / "model.keras", safe_mode=False)
-    after = model.predict(tf.constant(SENTENCES), verbose=0)
-    np.testing.assert_array_equal(after, before)
-
-
 def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     """All outputs from each call, and requests that name the sentences `text`."""
-    version = str(
-        export_elmo(
-            exported_elmo,
-            tmp_path,
-            as_dict=True,
-            input_name="text",
-            trainable="nothing",
-        )
-    )
+    choices = {"as_dict": True, "input_name": "text", "trainable": "nothing"}
+    choices |= {"tokenizer": "unicode_script", "normalization": "NFC"}
+    version = str(export_elmo(exported_elmo, tmp_path, **choices, warmup=False))
+    assert export_metadata(version)["needs"] == ["tensorflow_text"]
     elmo = hub.load(version)
     assert not elmo.trainable_variables
+    for text in "e\u0301a,b", "\u00e9a , b":
+        np.testing.assert_array_equal(elmo([text])["sequence_len"], [3])
     check("as_dict", elmo(SENTENCES)["elmo"].numpy())
     check("as_dict=False", elmo(SENTENCES, as_dict=False).numpy(), "default")
     layer = hub.KerasLayer(version, output_key="elmo")
@@ -167,14 +150,3 @@ def test_one_constant_length_for_all_rows(exported_version, elmo):
         elmo.signatures["tokens"](
             tokens=tf.constant(tokens), sequence_len=tf.constant([4, 4, 4])
         )
-
-
-def test_a_hub_layer_of_a_signature(exported_version, check):
-    path = str(exported_version)
-    layer = hub.KerasLayer(path, signature="default", signature_outputs_as_dict=True)
-    check("hub.KerasLayer, dict", layer(np.array(SENTENCES))["elmo"].numpy())
-    tokens = tf_keras.Input([None], dtype=tf.string)
-    entries = {"tokens": tokens, "sequence_len": tf_keras.Input([], dtype="int32")}
-    layer = hub.KerasLayer(path, signature="tokens", output_key="elmo")
-    model = tf_keras.Model(entries, layer(entries))
-    check("hub.KerasLayer, tokens", model.predict(padded(), verbose=0))

@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from elmo_keras.export.sentences import splitter
 from elmo_keras.export.version_directory import export_elmo
-from elmo_keras.export.version_paths import export_metadata
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer, padded
 from tests.support.processes import takes_less_than
 
@@ -183,22 +182,3 @@ def test_a_sentence_of_44000_tokens_has_its_vectors(loaded, exported_elmo):
     long, short = exported_elmo(tf.constant(words[None])), exported_elmo([["a"]])
     np.testing.assert_allclose(outputs["elmo"][:1], long, atol=1e-6)
     np.testing.assert_allclose(outputs["elmo"][1, 0], short[0, 0], atol=1e-6)
-
-
-@pytest.mark.slow
-def test_text_is_normalised_and_nothing_trained_if_asked_for(tmp_path):
-    version = export_elmo(
-        elmo_layer(),
-        tmp_path,
-        trainable="nothing",
-        warmup=False,
-        tokenizer="unicode_script",
-        normalization="NFC",
-    )
-    loaded = tf.saved_model.load(str(version))
-    assert loaded.trainable_variables == []
-    np.testing.assert_array_equal(
-        loaded.signatures["default"](tf.constant(["e\u0301a,b"]))["word_emb"],
-        loaded.signatures["default"](tf.constant(["\u00e9a , b"]))["word_emb"],
-    )
-    assert export_metadata(version)["needs"] == ["tensorflow_text"]

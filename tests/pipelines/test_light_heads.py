@@ -19,7 +19,7 @@ from elmo_keras.pipelines.light_networks import (
 from elmo_keras.tasks.head_files import keras_model, read_head, save_head
 from elmo_keras.tasks.trees import encode_tree
 from elmo_keras.text.tokens import padded_tokens
-from tests.support.heads import make_head, task_model
+from tests.support.heads import task_model
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], [], "money in a bank".split()]
 pytestmark = pytest.mark.usefixtures("eagerly")
@@ -39,17 +39,16 @@ def layers(model_directory):
         ("ner", {"elmo_at": "both", "settings": {"layer_norm": True}}),
         ("plain", {"elmo_at": "output"}),
         pytest.param("pos", {"settings": {"layers": "top"}}, marks=slow),
-        pytest.param("pos", {"settings": {"layers": 1}}, marks=slow),
         pytest.param("pos", {"settings": {"layers": "average"}}, marks=slow),
     ],
 )
 def test_a_tagger_gives_the_scores_and_answers_of_its_task_model(
-    kind, options, model_directory, layers, tmp_path
+    kind, options, head, layers
 ):
-    head = read_head(make_head(kind, model_directory, tmp_path, **options))
-    model = keras_model(head)
+    read = read_head(head(kind, **options))
+    model = keras_model(read)
     exact, batch = KerasTagger(model), Batch(SENTENCES, layers)
-    actual = LightTagger(head).scores(batch)
+    actual = LightTagger(read).scores(batch)
     np.testing.assert_allclose(actual, exact.scores(batch), atol=ATOL)
     answers = model.answers({"tokens": padded_tokens(SENTENCES)})
     answers = {name: np.asarray(x) for name, x in answers.items()}
@@ -110,16 +109,14 @@ def test_roles_of_a_long_sentence_are_those_of_a_window_around_the_predicate(
         pytest.param("doubting", "output", marks=slow),
     ],
 )
-def test_an_answerer_gives_the_scores_of_its_task_model(
-    kind, elmo_at, model_directory, layers, tmp_path
-):
-    head = read_head(make_head(kind, model_directory, tmp_path, elmo_at=elmo_at))
+def test_an_answerer_gives_the_scores_of_its_task_model(kind, elmo_at, head, layers):
+    read = read_head(head(kind, elmo_at=elmo_at))
     for name in ("attention", "self_attention"):
-        head.arrays[f"{name}/w"] *= 10  # so that tokens differ in their weights
+        read.arrays[f"{name}/w"] *= 10  # so that tokens differ in their weights
     texts, order = [s for s in SENTENCES if s], [0, 1, 3]
     contexts = Batch(texts, [layers[i] for i in order])
     questions = Batch(texts[::-1], [layers[i] for i in order[::-1]])
-    light, exact = LightAnswerer(head), KerasAnswerer(keras_model(head))
+    light, exact = LightAnswerer(read), KerasAnswerer(keras_model(read))
     pairs = zip(light.scores(contexts, questions), exact.scores(contexts, questions))
     for actual, expected in pairs:
         for a, b in zip(actual, expected, strict=True):
@@ -140,13 +137,13 @@ def test_an_answerer_gives_the_scores_of_its_task_model(
     ],
 )
 def test_a_classifier_gives_the_probabilities_of_its_task_model(
-    kind, elmo_at, model_directory, layers, tmp_path
+    kind, elmo_at, head, layers
 ):
-    head = read_head(make_head(kind, model_directory, tmp_path, elmo_at=elmo_at))
-    head.arrays["attention/kernel"] *= 100  # so that tokens differ in their weights
+    read = read_head(head(kind, elmo_at=elmo_at))
+    read.arrays["attention/kernel"] *= 100  # so that tokens differ in their weights
     batch = Batch(SENTENCES, layers)
-    actual = LightClassifier(head).probabilities(batch)
-    expected = KerasClassifier(keras_model(head)).probabilities(batch)
+    actual = LightClassifier(read).probabilities(batch)
+    expected = KerasClassifier(keras_model(read)).probabilities(batch)
     assert np.isfinite(actual).all()
     log_odds = [np.log(x / (1 - x))[batch.lengths > 0] for x in (actual, expected)]
     np.testing.assert_allclose(*log_odds, atol=ATOL)
@@ -195,10 +192,8 @@ def test_products_are_exact_in_any_order(n):
 
 
 @pytest.mark.parametrize("elmo_at", ["input", "both"])
-def test_trees_have_the_highest_scores_of_the_task_model(
-    elmo_at, model_directory, layers, tmp_path
-):
-    read = read_head(make_head("ud", model_directory, tmp_path, elmo_at))
+def test_trees_have_the_highest_scores_of_the_task_model(elmo_at, head, layers):
+    read = read_head(head("ud", elmo_at=elmo_at))
     light, model = LightParser(read), keras_model(read)
     inputs = {"tokens": padded_tokens(SENTENCES)}
     outputs = model(inputs)

@@ -24,10 +24,7 @@ int main(int argc, char** argv) {
       {{signature.inputs().at("sentences").name(), sentences}},
       {signature.outputs().at(argv[2]).name()}, {}, &outputs));
   for (int64_t i = 0; i < outputs[0].NumElements(); ++i)
-    if (outputs[0].dtype() == tensorflow::DT_FLOAT)
-      printf("%.9g\n", outputs[0].flat<float>()(i));
-    else
-      printf("%s\n", outputs[0].flat<tensorflow::tstring>()(i).c_str());
+    printf("%.9g\n", outputs[0].flat<float>()(i));
 }
 """
 

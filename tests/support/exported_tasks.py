@@ -88,8 +88,7 @@ def tokens_of(texts):
 
 
 def _tagger(crf=True, **options):
-    vectors = token_vectors(options.pop("elmo_at", None))
-    model = Tagger(vectors, tags=BIO, units=3, crf=crf, **options)
+    model = Tagger(token_vectors(), tags=BIO, units=3, crf=crf, **options)
     return _built(model, seed=0 if crf else 1)
 
 
@@ -113,9 +112,6 @@ def _predicted(model):
 REAL = [text for text in SENTENCES if text]  # a predicate needs a token
 TASKS = {
     "entities": ExportedTask(_tagger, {"sentences": SENTENCES}, _predicted, "tags"),
-    "entities with ELMo": ExportedTask(
-        lambda: _tagger(elmo_at="both"), {"sentences": SENTENCES}, _predicted, "tags"
-    ),
     "roles": ExportedTask(
         lambda: _tagger(crf=False, predicate_dim=2),
         {"sentences": REAL, "predicate": [1, 0, 5]},
