@@ -78,13 +78,6 @@ def test_layers_are_those_of_the_equations(folder, expected, eagerly):
 
 
 @pytest.mark.filterwarnings("ignore:.*empty lines")
-def test_int8_is_close(folder, expected):
-    pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
-    vectors = Embedder(folder, layers="all", arithmetic="int8").encode([SENTENCE])
-    np.testing.assert_allclose(vectors[0], expected, atol=0.1)
-
-
-@pytest.mark.filterwarnings("ignore:.*empty lines")
 def test_files_are_written_as_they_are_read(bilm, folder, tmp_path):
     save_model(tmp_path / "saved", load_bilm(folder))
     options = json.loads((tmp_path / "saved" / "options.json").read_text())
