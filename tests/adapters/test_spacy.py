@@ -26,18 +26,19 @@ SENTENCES += [["A", "bank", "was", "robbed", "!"]]
 
 
 @pytest.fixture(scope="module")
-def nlp(model_directory):
+def nlp(lite_file):
     """A pipeline that has static vectors too, which the component's go before."""
     nlp = spacy.blank("en")
     nlp.vocab.set_vector("bank", np.ones(3, np.float32))
     nlp.add_pipe("sentencizer")
-    nlp.add_pipe("elmo", config={"model": str(model_directory), "layers": "top"})
+    model = str(lite_file("float32"))
+    nlp.add_pipe("elmo", config={"model": model, "layers": "top"})
     return nlp
 
 
-def test_rows_are_those_of_spacys_tokens(nlp, model_directory):
+def test_rows_are_those_of_spacys_tokens(nlp, lite_file):
     doc = nlp(TEXT)
-    expected = Embedder(model_directory, layers="top")(SENTENCES)
+    expected = Embedder(lite_file("float32"), layers="top")(SENTENCES)
     words = np.array([not token.is_space for token in doc])
     assert list(words).index(False) == 2 and words.sum() == len(doc) - 1
     np.testing.assert_allclose(doc.tensor[words], np.concatenate(expected), atol=1e-6)
