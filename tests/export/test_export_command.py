@@ -31,18 +31,6 @@ def test_a_version_describes_itself(exported_version, exported_elmo):
     assert layers["shape"] == [None, 3, None, 10]
 
 
-@pytest.mark.slow
-def test_the_command_writes_the_next_version_and_its_archive(model_directory, tmp_path):
-    (tmp_path / "7").mkdir()
-    command = [str(model_directory), str(tmp_path), "--no-warmup", "--archive"]
-    assert main([*command, "--mix", "1,0,-1", "--gamma", "2"]) == 0
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8", "elmo-8.tar.gz"]
-    mix = export_metadata(tmp_path / "8")["mix"]
-    weights = tf.nn.softmax([1.0, 0.0, -1.0])
-    np.testing.assert_allclose(mix["layer_weights"], weights, atol=1e-6)
-    assert mix["gamma"] == 2
-
-
 @pytest.fixture(scope="module")
 def keras_model(tmp_path_factory):
     """A saved model with two layers, and the second of them."""
@@ -54,25 +42,33 @@ def keras_model(tmp_path_factory):
     return path, elmo
 
 
-def test_a_failing_export_is_one_line_and_leaves_no_files(
+def test_a_failing_export_with_a_mix_is_one_line_and_leaves_no_files(
     model_directory, tmp_path, capsys, monkeypatch
 ):
-    def full(*args, **kwargs):
+    def full(elmo, *_, **__):
+        weights = elmo.mixes[0].scalars.numpy().tolist(), float(elmo.mixes[0].gamma)
+        assert weights == ([1, 0, -1], 2)
         raise tf.errors.ResourceExhaustedError(None, None, "No space\nleft")
 
     monkeypatch.setattr("elmo_keras.export.version_directory.make_saved_model", full)
-    assert main([str(model_directory), str(tmp_path)]) == 1
+    mix = "--mix", "1,0,-1", "--gamma", "2"
+    assert main([str(model_directory), str(tmp_path), *mix]) == 1
     assert capsys.readouterr().err == "elmo-keras export: No space left\n"
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
-def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
+def test_a_layer_of_a_keras_model_is_the_next_version_with_its_archive(
+    keras_model, tmp_path
+):
     path, elmo = keras_model
-    assert main([str(path), str(tmp_path), "--layer", "second", "--no-warmup"]) == 0
-    mix = export_metadata(tmp_path / "1")["mix"]
+    (tmp_path / "7").mkdir()
+    options = "--layer", "second", "--no-warmup", "--archive"
+    assert main([str(path), str(tmp_path), *options]) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8", "elmo-8.tar.gz"]
+    mix = export_metadata(tmp_path / "8")["mix"]
     assert (mix["dropout"], mix["l2"], mix["layer_norm"]) == (0.5, 0.25, True)
-    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    loaded = tf.saved_model.load(str(tmp_path / "8"))
     vectors = loaded(tf.constant(SENTENCES), as_dict=True)["elmo"]
     np.testing.assert_allclose(vectors, elmo(TOKENS), atol=1e-6)
 
