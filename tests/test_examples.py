@@ -3,44 +3,9 @@
 import re
 import runpy
 
-import numpy as np
 import pytest
 
-from elmo_keras import Embedder
 from tests.support.paths import ROOT
-
-# Ten uses in each of two senses.
-USES = """
-She left the room without a word .
-They left the city before the war .
-He left school at the age of fifteen .
-The last train left at midnight .
-We left the house early in the morning .
-My brother left home to join the army .
-The ship left the harbour in the evening .
-She left her husband after ten years .
-The players left the field when it began to rain .
-He left for Paris the next day .
-He raised his left hand .
-The house is on the left side of the street .
-She broke her left arm in the fall .
-Turn to the left at the church .
-He was blind in his left eye .
-They drive on the left side of the road .
-The left wing of the building burned down .
-The pain in my left leg is gone .
-She wore the ring on her left hand .
-A door on the left leads to the garden .
-"""
-
-
-def test_the_nearest_use_has_the_same_sense():
-    sentences = [line.split() for line in USES.strip().splitlines()]
-    vectors = Embedder("en", layers="top").encode(sentences, normalize=True)
-    uses = np.stack([v[t.index("left")] for v, t in zip(vectors, sentences)])
-    cosines = uses @ uses.T - 2 * np.eye(20)  # no use is its own neighbour
-    senses = np.repeat([0, 1], 10)
-    assert (senses[cosines.argmax(axis=1)] == senses).sum() >= 19
 
 
 @pytest.fixture
@@ -68,9 +33,8 @@ def use(words, target, sense, tag="NN"):
     return "\n".join(lines) + "\n\n"
 
 
-@pytest.mark.parametrize("more", [[], ["--neighbors", "1"]])
 def test_senses_are_decided_by_context_or_else_by_the_first_sense(
-    program, model_directory, tmp_path, cells, more
+    program, model_directory, tmp_path, cells
 ):
     files = {
         "train": "# a comment\n"
@@ -87,7 +51,7 @@ def test_senses_are_decided_by_context_or_else_by_the_first_sense(
         + use("one flying_machine turned", "flying_machine", "plane%1:06:01::") * 2
         + use("a quay burnt", "quay", "quay%1:06:00::") * 2,
     }
-    arguments = ["--model", model_directory, *more]
+    arguments = ["--model", model_directory, "--neighbors", "1"]
     for name, text in files.items():
         (tmp_path / name).write_text(text)
         arguments += [f"--{name}", tmp_path / name]
@@ -107,13 +71,8 @@ def test_senses_are_decided_by_context_or_else_by_the_first_sense(
 def test_neighbors_are_words_by_themselves_and_uses_in_similar_contexts(
     program, model_directory, tmp_path
 ):
-    sentences = (
-        "they play the game",
-        "a play by a poet",
-        "we play the game",
-        "one play by one poet",
-    )
-    (tmp_path / "text.txt").write_text("\n".join(sentences))
+    sentences = "they play the game\na play by a poet\nwe play the game\n"
+    (tmp_path / "text.txt").write_text(f"{sentences}one play by one poet")
     options = "--model", model_directory, "--words", "play", "--top", "2"
     output = program("neighbors", tmp_path / "text.txt", *options)
     [shown] = re.findall(r"^play: (.*)$", output, re.M)

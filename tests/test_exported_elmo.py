@@ -16,9 +16,8 @@ def test_an_exported_layer_trains_saves_and_loads(
     exported_version, exported_elmo, check, tmp_path, trainable
 ):
     if trainable == "all":
-        exported_version = export_elmo(
-            exported_elmo, tmp_path, trainable="all", warmup=False
-        )
+        options = {"trainable": "all", "warmup": False}
+        exported_version = export_elmo(exported_elmo, tmp_path, **options)
     layer = ExportedElmo(exported_version)
     check("ExportedElmo", layer(tf.constant(SENTENCES)).numpy())
     check("ExportedElmo, tokens", layer(padded()["tokens"]).numpy())
@@ -34,9 +33,8 @@ def test_an_exported_layer_trains_saves_and_loads(
     model.save(tmp_path / "tagger.keras")
     loaded = keras.models.load_model(tmp_path / "tagger.keras")
     sentences = tf.constant(SENTENCES)
-    np.testing.assert_array_equal(
-        loaded.predict(sentences, verbose=0), model.predict(sentences, verbose=0)
-    )
+    expected = model.predict(sentences, verbose=0)
+    np.testing.assert_array_equal(loaded.predict(sentences, verbose=0), expected)
 
 
 @pytest.fixture(scope="module")

@@ -72,12 +72,8 @@ def site(model, tmp_path_factory):
     spec.loader.exec_module(build)
     folder = tmp_path_factory.mktemp("site")
     languages = json.loads((LIVE / "languages.json").read_text("utf-8"))
-    entry = {
-        "model": str(model),
-        "heads": [
-            head(model, kind) for kind in ("pos", "ner", "srl", "sentiment", "qa")
-        ],
-    }
+    kinds = "pos", "ner", "srl", "sentiment", "qa"
+    entry = {"model": str(model), "heads": [head(model, kind) for kind in kinds]}
     try:
         build.build(folder, {"en": languages["en"] | entry})
     except subprocess.CalledProcessError as error:
@@ -92,16 +88,13 @@ def site(model, tmp_path_factory):
 
 def test_every_text_of_the_page_is_there_in_korean():
     korean = json.loads((LIVE / "korean.json").read_text("utf-8"))
-    page, script, worker = (
-        (LIVE / name).read_text("utf-8")
-        for name in ("index.html", "live.js", "worker.js")
-    )
+    names = "index.html", "live.js", "worker.js"
+    page, script, worker = ((LIVE / name).read_text("utf-8") for name in names)
     texts = {" ".join(text.split()) for text in re.findall(r">([^<]*\w[^<]*)<", page)}
     texts |= set(re.findall(r'aria-label="(.+?)"', page)) - {""}
     texts |= set(re.findall(r'\b(?:tr|fail|Error)\("(.+?)"', script + worker))
-    texts |= set(
-        re.findall(r'\w+: "(.+?)"', re.search(r"TYPES = {(.+?)}", script, re.S)[1])
-    )
+    types = re.search(r"TYPES = {(.+?)}", script, re.S)[1]
+    texts |= set(re.findall(r'\w+: "(.+?)"', types))
     texts |= {"mean", "Sentence", "Type a sentence first.", "positive", "negative"}
     assert korean.keys() == texts - {"elmo-keras", "한국어"}
 
@@ -199,9 +192,7 @@ def test_the_answer_is_that_of_the_head(result, model):
     assert abs(found["score"] - np.exp(log_found - log_total)) < 0.005
 
 
-def test_the_page_opens_on_uses_and_shows_those_of_a_word_that_the_keyboard_chose(
-    result, model
-):
+def test_the_page_shows_uses_of_a_word_that_the_keyboard_chose(result, model):
     page, languages = result["page"], json.loads((LIVE / "languages.json").read_text())
     assert page["opening"] == len(languages["en"]["examples"][0]["sentences"])
     assert page["labels"] == ["labels"]

@@ -16,12 +16,6 @@ PADDED = tf.ragged.constant(TOKENS).to_tensor()
 STRINGS = tf.data.Dataset.from_tensor_slices((PADDED, TAGS)).batch(4).repeat(3)
 
 
-def plain_strategy():
-    return tf.distribute.MirroredStrategy(
-        DEVICES, cross_device_ops=tf.distribute.ReductionToOneDevice()
-    )
-
-
 def of_strings(entry=((None,), "string")):
     entry = keras.Input(entry[0], dtype=entry[1])
     layers = [Elmo(CONFIG, l2=0.01), keras.layers.Dense(3, activation="softmax")]
@@ -38,10 +32,8 @@ def of_characters():
 @pytest.mark.slow  # Keras traces fit, evaluate and predict for each strategy
 def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs):
     models = []
-    for strategy in (
-        tf.distribute.OneDeviceStrategy(DEVICES[0]),
-        MirroredStrategy(DEVICES),
-    ):
+    one_device = tf.distribute.OneDeviceStrategy(DEVICES[0])
+    for strategy in one_device, MirroredStrategy(DEVICES):
         keras.utils.set_random_seed(0)
         with strategy.scope():
             model = of_strings()
@@ -60,7 +52,8 @@ def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs):
 
 
 def test_a_model_of_strings_is_warned_of_other_strategies():
-    with plain_strategy().scope():
+    reduction = tf.distribute.ReductionToOneDevice()
+    with tf.distribute.MirroredStrategy(DEVICES, reduction).scope():
         with pytest.warns(UserWarning, match="AddN.* `elmo_keras.MirroredStrategy`"):
             model = of_strings()
         of_characters()  # no warning

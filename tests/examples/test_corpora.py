@@ -1,5 +1,7 @@
 """Clones of corpora become files that the readers of the tasks take."""
 
+import re
+
 from elmo_keras.tasks import read_documents, read_roles
 from examples.corpora import main
 
@@ -44,11 +46,11 @@ def test_clones_become_coreference_and_roles(tmp_path):
         path = tmp_path / "clones" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         is_spaced = name.endswith(("md", "skel"))
-        lines = [
-            s if s[:1] == "#" or is_spaced else s.replace(" ", "\t")
-            for s in text.split("\n")
-        ]
-        path.write_text("\n".join(lines))
+        if not is_spaced:
+            text = re.sub(
+                "^[^#].*", lambda line: line[0].replace(" ", "\t"), text, flags=re.M
+            )
+        path.write_text(text)
     main(tmp_path / "clones", tmp_path / "out")
     [document] = read_documents(tmp_path / "out/en_coref_litbank/train.conll.gz")
     assert document["sentences"] == [["Ann", "Lee", "ran"], ["She"]]

@@ -23,27 +23,17 @@ from elmo_keras.lite.layers import LiteDense
 
 TEST = ElmoConfig.preset("test")
 DICTIONARY = dictionary_config()
+NOTHING = {"cell_clip": None, "proj_clip": None, "n_layers": 1, "n_highway": 0}
+MUCH = {"cell_clip": 0.3, "proj_clip": 0.2, "n_layers": 3, "n_highway": 3}
+MUCH |= {"use_skip_connections": False}
 CONFIGS = {
     "as published": TEST,
     "four sizes of words": dataclasses.replace(TEST, max_characters_per_token=30),
     "tanh, no clips, one layer, no projection, no highway": dataclasses.replace(
-        TEST,
-        activation="tanh",
-        cell_clip=None,
-        proj_clip=None,
-        n_layers=1,
-        projection_dim=TEST.n_filters,
-        n_highway=0,
+        TEST, **NOTHING, activation="tanh", projection_dim=TEST.n_filters
     ),
     "three layers, no skips, small clips, three highways, cut, NFC": dataclasses.replace(
-        TEST,
-        n_layers=3,
-        use_skip_connections=False,
-        cell_clip=0.3,
-        proj_clip=0.2,
-        n_highway=3,
-        cut_at="character",
-        unicode_normalization="NFC",
+        TEST, **MUCH, cut_at="character", unicode_normalization="NFC"
     ),
     "LSTM layers without a projection": dataclasses.replace(
         TEST, units=TEST.projection_dim, proj_clip=0.1
@@ -90,15 +80,8 @@ def sentences_of(config, lengths):
     """Flat words with boundaries, and their numbers of tokens."""
     begin, end = (token.encode() for token in boundary_tokens(config))
     rng = np.random.default_rng(1)
-    return [
-        word
-        for length in lengths
-        for word in (
-            begin,
-            *(w.encode() for w in rng.choice(WORDS, length)),
-            end,
-        )
-    ]
+    rows = ([w.encode() for w in rng.choice(WORDS, length)] for length in lengths)
+    return [word for row in rows for word in (begin, *row, end)]
 
 
 @pytest.mark.parametrize("arithmetic", ["int8", "float32"])

@@ -41,9 +41,8 @@ def cache(monkeypatch, tmp_path):
     monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path / "cache"))
 
 
-def test_a_model_is_converted_once(
-    model_directory, exact, cache, tmp_path, monkeypatch
-):
+@pytest.mark.usefixtures("cache")
+def test_a_model_is_converted_once(model_directory, exact, tmp_path, monkeypatch):
     first = Embedder(model_directory, arithmetic="int8")
     expected = first(SENTENCES)
     files = [*(tmp_path / "cache").rglob("*.tflite")]
@@ -75,12 +74,9 @@ def test_models_with_equal_names_sizes_and_times_are_two(cache, tmp_path):
 
 def test_the_command_embeds_without_tensorflow(exact, tmp_path):
     (tmp_path / "text").write_text("A short sentence .\nTwo tokens\n")
-    code = (
-        "import sys\n"
-        "from elmo_keras.util.console import main\n"
-        "assert main(['embed', *sys.argv[1:]]) == 0\n"
-        "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}\n"
-    )
+    code = "import sys; from elmo_keras.util.console import main; "
+    code += "assert main(['embed', *sys.argv[1:]]) == 0; "
+    code += "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}"
     output = tmp_path / "out.npy"
     command = [sys.executable, "-c", code, tmp_path / "text", output, "--model", exact]
     subprocess.run(command, check=True)

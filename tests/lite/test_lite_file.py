@@ -57,9 +57,7 @@ def test_every_damaged_byte_of_a_part_is_noticed(path):
             np.testing.assert_array_equal(found.graphs[name], graph)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"TFL3" * 99, "cut", "zip"], ids=["empty", "other", "cut", "zip"]
-)
+@pytest.mark.parametrize("content", [b"", b"TFL3" * 99, "cut", "zip"], ids=str)
 def test_what_is_not_ours_or_not_whole_is_refused(path, content):
     if content == "cut":
         content = path.read_bytes()[:-30]

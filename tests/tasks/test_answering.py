@@ -8,31 +8,20 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.tasks import QuestionAnswering, answering
 from elmo_keras.tasks.answer_text import (
     NO_ANSWER,
     NOT_KNOWN,
     offset_tokens,
     text_answers,
 )
-from elmo_keras.tasks.answering import (
-    AttentionFlow,
-    QuestionAnswering,
-    SelfAttention,
-    best_spans,
-)
 from elmo_keras.tasks.fit import evaluate
 from elmo_keras.tasks.task import Answering
 from elmo_keras.text.tokens import placed_words
+from tests.support import task_models as support
 from tests.support.models import randomize
 from tests.support.reference import softmax
-from tests.support.task_models import (
-    built,
-    questions,
-    scores_of,
-    text_inputs,
-    token_vectors,
-    trained,
-)
+from tests.support.task_models import built, questions, text_inputs, token_vectors
 
 CONTEXTS = [["Ann", "saw", "Bob", "in", "Rome"], ["Fay", "?"], ["a", "b", "c"]]
 QUESTIONS = [["Who", "?"], ["Where", "is", "Fay"], ["x"]]
@@ -51,7 +40,7 @@ def answer(model, context, question):
 
 
 @pytest.mark.parametrize("elmo_at, unanswerable", [(None, False), ("both", True)])
-def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(elmo_at, unanswerable):
+def test_the_loss_is_minus_log_p_of_a_pair_of_ends(elmo_at, unanswerable, eagerly):
     model = answerer(elmo_at, unanswerable=unanswerable)
     outputs = model(INPUTS)
     starts, ends, none = (x.numpy() for x in outputs)
@@ -72,7 +61,9 @@ def test_the_span_is_the_best_of_all(time, longest):
     rng = np.random.default_rng(time)
     starts, ends = rng.normal(size=(2, 11, time)).astype("float32")
     spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
-    found = zip(*(x.numpy().tolist() for x in best_spans(starts, ends, longest)))
+    found = zip(
+        *(x.numpy().tolist() for x in answering.best_spans(starts, ends, longest))
+    )
     for start, end, (span, score) in zip(starts, ends, found, strict=True):
         best = max((start[i] + end[j], [i, j]) for i, j in spans)
         assert (pytest.approx(best[0]), best[1]) == (score, span)
@@ -87,7 +78,7 @@ def attention(layer):
 
 def test_attention_follows_the_equations():
     h, q = np.random.default_rng(0).normal(size=(2, 2, 5, 3)).astype("float32")
-    flow, score = attention(AttentionFlow())
+    flow, score = attention(answering.AttentionFlow())
     lengths, others = [[5], [3]], [[2], [4]]
     actual = flow(h, q[:, :4], np.arange(5) < lengths, np.arange(4) < others)
     for b, ((n,), (m,)) in enumerate(zip(lengths, others)):
@@ -101,7 +92,7 @@ def test_attention_follows_the_equations():
 
 def test_self_attention_leaves_out_the_token_itself_and_padding():
     h = np.random.default_rng(0).normal(size=(1, 5, 3)).astype("float32")
-    layer, score = attention(SelfAttention())
+    layer, score = attention(answering.SelfAttention())
     actual = layer(h, np.arange(5)[None] < 4)
     for i in range(4):
         others = [h[0, j] for j in range(4) if j != i]
@@ -138,7 +129,7 @@ def test_texts_of_answers_are_the_same_in_python_and_in_a_graph():
 
 
 def test_an_answer_is_a_piece_of_the_text():
-    model = answerer("both")
+    model = answerer()
     text = "Ann met Bob (of Busan) in 2018, didn't she?"
     assert answer(model, text, "Where?") in text
     whole = answer(answerer(unanswerable=False), "서울에서", "어디?")
@@ -179,7 +170,7 @@ def test_the_command_learns_where_in_a_word_an_answer_ends(tmp_path, capsys):
     texts = {"train": korean_questions(260, rng), "dev": korean_questions(48, rng)}
     options = "--metric korquad --units 10 --word-dim 10 --epochs 6 --patience 6"
     options += " --batch-size 16"
-    scores, model = trained(Answering, tmp_path, options, capsys, **texts)
+    scores, model = support.trained(Answering, tmp_path, options, capsys, **texts)
     # Whole tokens answer one of ten questions: towns without a particle.
     assert scores["exact match"] > 0.8 and scores["no answer"] > 0.8
     assert answer(model, "그는 47년 대구시까지 갔다", "어디?") == "대구시"
@@ -196,7 +187,10 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path):
         examples = task.read(path)
     known = [label[0] != NOT_KNOWN for label in task.targets(examples, None)]
     assert known == [True, False]
-    assert scores_of(task, answerer(), examples, ["Ann", ""])["exact match"] == 1 / 2
+    assert (
+        support.scores_of(task, answerer(), examples, ["Ann", ""])["exact match"]
+        == 1 / 2
+    )
 
 
 @pytest.mark.slow

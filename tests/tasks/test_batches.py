@@ -14,9 +14,8 @@ def test_batches_are_a_function_of_seed_and_epoch():
     rng = np.random.default_rng(0)
     texts = [rng.choice(["a", "b", "c"], n).tolist() for n in rng.integers(1, 8, 50)]
     examples = [{"tokens": text} for text in texts]
-    batches = Batches(
-        examples, ["tokens"], labels=[np.zeros(1)] * len(examples), batch_size=8
-    )
+    labels = [np.zeros(1)] * len(examples)
+    batches = Batches(examples, ["tokens"], labels=labels, batch_size=8)
 
     def order(seed, epoch):
         dataset = batches.shuffled(seed, epoch)
@@ -29,7 +28,6 @@ def test_batches_are_a_function_of_seed_and_epoch():
 
 
 def test_long_texts_that_are_compared_with_themselves_have_smaller_batches():
-    """The memory of attention grows with the square of the length."""
     lengths = [9000, 5, 1024, 1025, 3000, 7] + [10] * 40
     examples = [{"context": ["a"] * (n - 1), "question": ["b"]} for n in lengths]
     fields = ["context", "question"]
@@ -67,7 +65,7 @@ def elmo_layer(config, **arguments):
     return randomize(elmo)
 
 
-def test_layers_take_the_place_of_tokens(config):
+def test_layers_take_the_place_of_tokens(config, eagerly):
     sentences = tf.constant([["ein", "und", ""], ["der", "war", "eine"]])
     elmo = elmo_layer(config, num_representations=2, layer_norm=True)
     layers = elmo.all_layers(sentences)

@@ -7,27 +7,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference import (
-    DISTANCES,
-    AntecedentScores,
-    CoreferenceModel,
-    SpanVectors,
-    clusters_of_links,
-    document_inputs,
-)
+from elmo_keras.tasks import coreference
+from elmo_keras.tasks.coreference import clusters_of_links, document_inputs
 from elmo_keras.tasks.data import read_documents
 from elmo_keras.tasks.fit import evaluate
 from elmo_keras.tasks.task import Coreference
+from tests.support import task_models as support
 from tests.support.models import randomize
-from tests.support.task_models import (
-    SENTENCES,
-    SPEAKERS,
-    built,
-    document,
-    scores_of,
-    token_vectors,
-    trained,
-)
+from tests.support.task_models import SENTENCES, SPEAKERS, built, token_vectors
 
 INPUTS = document_inputs(SENTENCES, SPEAKERS)
 
@@ -37,7 +24,9 @@ def coreferent(**options):
     """A model that keeps all spans."""
     sizes = {"units": 3, "hidden_units": 7, "longest": 2, "dropout": 0.0}
     options = sizes | {"mentions_per_token": 9.0} | options
-    return built(CoreferenceModel(token_vectors(words=("ann", "bob")), **options))
+    return built(
+        coreference.CoreferenceModel(token_vectors(words=("ann", "bob")), **options)
+    )
 
 
 def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents():
@@ -76,7 +65,7 @@ def test_the_spans_of_highest_score_are_kept():
     assert outputs["last"].numpy().tolist() == spans.last.numpy()[best].tolist()
 
 
-def test_links_become_clusters_and_mentions_without_links_are_clusters_if_singletons():
+def test_links_become_clusters_and_mentions_without_links_if_asked_for():
     links = [[0, 0, -1], [1, 1, -2], [2, 2, 1], [3, 3, -2], [4, 4, -1], [5, 5, 4]]
     expected = [[(0, 0)], [(1, 1), (2, 2)], [(4, 4), (5, 5)]]
     assert clusters_of_links(links, singletons=True) == expected
@@ -131,7 +120,7 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
         assert model.singletons == learned
         documents = task.read(single)
         pairs = [max(document["clusters"], key=len) for document in documents]
-        scores = scores_of(task, model, documents, [[pair] for pair in pairs])
+        scores = support.scores_of(task, model, documents, [[pair] for pair in pairs])
         # The single mention is missing: 4 of 5 mentions, 2 of 3 entities.
         assert scores["MUC"] == 1
         assert scores["B³"] == pytest.approx(2 * 4 / 9 if learned else 1)
@@ -160,7 +149,7 @@ def stories(n, rng):
         entity[mentioned] = "(0)"
         words = [(pair[0][0], entity[0]), ("met", "-"), (pair[1][0], entity[1]), None]
         words += [(pair[mentioned][1], "(0)"), ("smiled", "-"), None]
-        text += document(words, f"d{i}")
+        text += support.document(words, f"d{i}")
     return text
 
 
@@ -190,7 +179,7 @@ def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
     texts = {"train": stories(80, rng), "dev": stories(30, rng)}
     options = "--units 10 --hidden-units 20 --word-dim 20 --epochs 5 --longest 2"
     options += " --mentions-per-token 0.8"
-    scores, model = trained(Coreference, tmp_path, options, capsys, **texts)
+    scores, model = support.trained(Coreference, tmp_path, options, capsys, **texts)
     # By chance: one of two people.
     assert scores["CoNLL F1"] > 0.85
     (found,) = model.predict([[["Eve", "met", "Tom"], ["He", "smiled"]]])
@@ -215,7 +204,7 @@ def test_inputs_without_tokens_or_speakers_are_refused():
 
 def test_a_batch_is_a_document_with_the_cached_layers_of_its_sentences():
     document = {"sentences": SENTENCES, "speakers": SPEAKERS}
-    model = CoreferenceModel(token_vectors(), units=2)
+    model = coreference.CoreferenceModel(token_vectors(), units=2)
     assert Coreference().texts([document] * 2) == 2 * SENTENCES
 
     def lengths(sentences):
@@ -233,19 +222,15 @@ def test_antecedents_are_the_likeliest_earlier_mentions_with_their_scores(n_best
     rng = np.random.default_rng(0)
     g, s = rng.normal(size=(7, 3)), rng.normal(size=7)
     speakers = np.array(list("abaabba"))
-    layer = AntecedentScores(n_best, units=5, feature_dim=2)
+    layer = coreference.AntecedentScores(n_best, units=5, feature_dim=2)
     layer.build(g.shape)
     randomize(layer)
-    dense = {
-        name: getattr(layer, name).kernel.numpy()
-        for name in layer.parts
-        if hasattr(getattr(layer, name), "kernel")
-    }
+    parts = {name: getattr(layer, name) for name in layer.parts}
+    dense = {k: x.kernel.numpy() for k, x in parts.items() if hasattr(x, "kernel")}
     distances = layer.distances.embeddings.numpy()
     same = layer.same_speaker.embeddings.numpy()
-    places, scores = layer(
-        g.astype("float32"), s.astype("float32"), tf.constant(speakers)
-    )
+    mentions = g.astype("float32"), s.astype("float32"), tf.constant(speakers)
+    places, scores = layer(*mentions)
     assert scores.shape == (7, min(n_best, 7))
     for i in range(7):
         coarse = [s[i] + s[j] + g[i] @ layer.bilinear.numpy() @ g[j] for j in range(i)]
@@ -253,7 +238,7 @@ def test_antecedents_are_the_likeliest_earlier_mentions_with_their_scores(n_best
         assert places[i, : len(best)].numpy().tolist() == best
         assert np.all(scores[i, len(best) :] < -1e8)
         for k, j in enumerate(best):
-            bucket = sum(i - j >= d for d in DISTANCES) - 1
+            bucket = sum(i - j >= d for d in coreference.DISTANCES) - 1
             features = [*distances[bucket], *same[int(speakers[i] == speakers[j])]]
             hidden = (
                 g[i] @ dense["mention_projection"]
@@ -270,7 +255,7 @@ def test_spans_are_all_short_pieces_of_sentences_with_their_vectors():
     rng = np.random.default_rng(0)
     lengths = [4, 0, 1, 5]
     x, h = rng.normal(size=(4, 5, 3)), rng.normal(size=(4, 5, 2))
-    layer = SpanVectors(longest=3, width_dim=2)
+    layer = coreference.SpanVectors(longest=3, width_dim=2)
     layer.build(h.shape)
     randomize(layer)
     kernel, bias, widths = (w.numpy() for w in layer.weights)

@@ -73,6 +73,7 @@ def tagged(*sentences):
 
 
 PEOPLE = tagged("EU/B-ORG rejects/O Peter/B-PER Blackburn/I-PER Anna/B-PER")
+ODD = "a\u2028b\x85c\x0bd"  # one word
 CAT = ["The", "cat", "sat", "and", "ate"]
 # Reader, file, and the values of the examples' fields.
 READ = [
@@ -82,11 +83,7 @@ READ = [
         'id\ttext\tlabel\n7\tSo "good"~\t 1\n8\t\t0\n',
         [(["So", '"', "good", '"', "~"], "1"), ([], "0")],
     ),
-    (
-        read_texts,
-        'label,text\n1,"a, ""b""\nc"\n',
-        [(["a", ",", '"', "b", '"', "c"], "1")],
-    ),
+    (read_texts, 'label,text\n1,"a, ""b""\nc"\n', [([*'a,"b"c'], "1")]),
     (
         spaces,
         "text\tlabel\n2\xa01/2 It's \u2028 x\x85\t5\n",
@@ -103,18 +100,10 @@ READ = [
         '{"text": "Oh", "labels": ["joy", "fear"]}\n{"text": "", "labels": []}\n',
         [(["Oh"], ["joy", "fear"]), ([], [])],
     ),
-    (
-        read_texts,
-        "text\tlabels\nOh\tjoy,fear\nYes\t\n",
-        [(["Oh"], ["joy", "fear"]), (["Yes"], [])],
-    ),
+    (read_texts, "text\tlabels\na\tb,c\nd\t\n", [(["a"], ["b", "c"]), (["d"], [])]),
     (read_texts, TABLE, []),
     (read_texts, "", []),
-    (
-        read_pairs,
-        "label\thypothesis\tpremise\n1\tc\ta b\n",
-        [(["a", "b"], ["c"], "1")],
-    ),
+    (read_pairs, "label\thypothesis\tpremise\n1\tc\ta b\n", [([*"ab"], ["c"], "1")]),
     (read_pairs, PAIR, [(["a"], ["b"], "x")]),
     (read_conllu, CONLLU, tagged("vamos/VERB nos/PRON mar/NOUN", "Sí/INTJ")),
     (
@@ -122,14 +111,9 @@ READ = [
         CONLLU,
         [
             (
-                ["vamos", "nos", "mar"],
-                ["ir", "nosotros", "mar"],
-                ["VERB", "PRON", "NOUN"],
-                ["_"] * 3,
-                ["_"] * 3,
-                [0, 1, 1],
-                ["root", "obj", "obl"],
-                ["no", "yes", "no"],
+                *(["vamos", "nos", "mar"], ["ir", "nosotros", "mar"]),
+                *(["VERB", "PRON", "NOUN"], ["_"] * 3, ["_"] * 3),
+                *([0, 1, 1], ["root", "obj", "obl"], ["no", "yes", "no"]),
             ),
             (["Sí"], ["sí"], ["INTJ"], ["_"], ["_"], [0], ["root"], ["no"]),
         ],
@@ -159,19 +143,11 @@ READ = [
     (read_columns, "a O\nb I\nc I\n", tagged("a/O b/B-ENTITY c/I-ENTITY")),
     (
         functools.partial(read_columns, columns=(2, 1)),
-        "B-A a x\nO b x\n",
+        "B-A a\nO b\n",
         tagged("a/B-A b/O"),
     ),
-    (
-        read_columns,
-        "a\u2028b\x85c\x0bd O\r\n\xa0 O\n",
-        [(["a\u2028b\x85c\x0bd", "\xa0"], ["O", "O"])],
-    ),
-    (
-        read_roles,
-        BRACKETS,
-        [(["a", "b", "c", "d"], [0, 0, 1, 0], ["B-A0", "I-A0", "B-V", "O"])],
-    ),
+    (read_columns, f"{ODD} O\r\n\xa0 O\n", [([ODD, "\xa0"], ["O", "O"])]),
+    (read_roles, BRACKETS, [([*"abcd"], [0, 0, 1, 0], ["B-A0", "I-A0", "B-V", "O"])]),
     (read_roles, CONLL_2012, [(["a", "b"], [0, 1], ["B-A0", "B-V"])]),
     (
         read_roles,
@@ -220,13 +196,11 @@ def tabs(word, coreference="", more=""):
 MALFORMED = [
     (read_texts, "id\tdocument\n1\ta\n", 2, "text, label .* Missing: text, label"),
     (read_texts, f"{TABLE}a\t1\nb\n", 3, "2 columns are expected .text, label., not 1"),
-    (read_texts, f"{TABLE}a\t1\t2\n", 2, "2 columns .*, not 3"),
     (read_texts, f"{TABLE}a\t \n", 2, "a label is expected, not ' '"),
     (read_texts, 'text,label\na,1\n"b,1\n', 3, "unexpected end of data"),
     (read_texts, '{"text": "a", "label": "1"}\n{"text": "a"\n', 2, "JSON is expected"),
     (read_texts, '{"text": "a", "label": "1"}\n[]\n', 2, r"an object .*, not \[\]"),
     (read_texts, '{"text": 1, "label": "1"}\n', 1, "a text or a list of tokens .* 1"),
-    (read_texts, '{"text": ["a", ""], "label": "1"}\n', 1, "a text or a list of tok"),
     (read_texts, '{"text": "a", "label": null}\n', 1, "a label is expected, not None"),
     (read_texts, '{"text": "a", "labels": 5}\n', 1, "a list of labels is expected"),
     (read_pairs, PAIR + PAIR.replace("hypo", ""), 2, "Missing: hypothesis"),
@@ -245,12 +219,9 @@ MALFORMED = [
     (read_roles, BRACKETS.replace("(V*)", "(V*"), 4, r"\(V\* does not"),
     (read_roles, BRACKETS.replace(" *\n", " (A1*\n"), 4, r"\(A1\* does not end"),
     (read_columns, "a O\nb B-\n", 2, "not 'B-'"),
-    (read_columns, "a O\nb B-A1(R-A2\n", 2, "not 'B-A1"),
     (read_columns, "a O\nb B-a,B-b\n", 2, "not 'B-a,B-b'"),
-    *(
-        (read_columns, f"a O\nb {tag}\n", 2, f"not '{tag}'")
-        for tag in ("PER-B", "S", "B_PER", "b-per", "PER/i", "0", "o")
-    ),
+    (read_columns, "a O\nb PER-B\n", 2, "not 'PER-B'"),
+    (read_columns, "a O\nb S\n", 2, "not 'S'"),
     (read_columns, "a O\nb PER\nc I\n", 2, "not 'PER'"),
     # A word that holds a space, and a column more than the lines around it.
     (read_columns, 5 * "a _ _ O\n" + "Last Name _ _ I-PER\n", 6, "4 columns .* not 5"),
@@ -262,7 +233,6 @@ MALFORMED += [
         (BEGIN + line("a", "(1") + "\n" + line("b") + END, 3, r"\(1 does not end with"),
         (BEGIN + line("a", "1)") + END, 2, r"1\) ends a mention that did not begin"),
         (BEGIN + line("a", "(x)") + END, 2, r"the last column should be .* '\(x\)'"),
-        (BEGIN + line("a", "1") + END, 2, "the last column should be .* '1'"),
         (BEGIN + line("a", "(1)|") + END, 2, "the last column should be .* ''"),
         (BEGIN + "a b c\n" + END, 2, "a line should have 12 columns. Received: 3"),
         (BEGIN + line("a") + line("b", more="* ") + END, 3, "line should .* 12 .* 13"),
@@ -272,8 +242,6 @@ MALFORMED += [
         (BEGIN + END, 3, "the document has no tokens"),
         (BEGIN + line("a") + BEGIN + END, 3, ".* is expected"),
         ("#begin document d\n", 1, "`#begin document .* is expected"),
-        (line("a"), 1, "`#begin document .* is expected"),
-        (END, 2, "`#begin document .* is expected"),
         ("", 0, "the file ends without `#begin document"),
     ]
 ]
@@ -291,11 +259,7 @@ def test_a_malformed_line_is_reported_with_its_place(file, read, text, number, r
     "read, content, place",
     [
         (read_squad, b'{"data":\n["\xff"]}', " should be a file of JSON. 'utf-8'"),
-        (
-            read_squad,
-            gzip.compress(b"{}", mtime=0)[:-9],
-            " .* file of JSON. Compressed",
-        ),
+        (read_squad, gzip.compress(b"{}")[:-9], " .* file of JSON. Compressed"),
         (read_documents, BEGIN.encode() + b"\xff\n", " should be UTF-8. Line 2"),
         (read_columns, b"word O\nw\xff O\n", " should be UTF-8. Line 2"),
     ],
@@ -430,24 +394,16 @@ HUGGING_FACE = [
     {"context": "Ann won .", "question": q, "answers": {"text": t, "answer_start": s}}
     for q, t, s in (("Who ?", ["Ann"], [0]), ("Why ?", [], []))
 ]
-KORQUAD_2 = {
-    "context": "Ann won .",
-    "qas": [
-        {"question": "Who ?", "answer": {"text": "Ann", "answer_start": 0}},
-        {"question": "Why ?", "answers": []},
-    ],
+WHO = {"question": "Who ?", "answer": {"text": "Ann", "answer_start": 0}}
+KORQUAD_2 = {"context": "Ann won .", "qas": [WHO, {"question": "Why ?", "answers": []}]}
+LAYOUTS = {
+    "lines": "\n".join(map(json.dumps, HUGGING_FACE)),
+    "list": json.dumps(HUGGING_FACE),
+    "KorQuAD 2": json.dumps({"data": [KORQUAD_2]}),
 }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\n".join(map(json.dumps, HUGGING_FACE)),
-        json.dumps(HUGGING_FACE),
-        json.dumps({"data": [KORQUAD_2]}),
-    ],
-    ids=["lines", "list", "KorQuAD 2"],
-)
+@pytest.mark.parametrize("text", LAYOUTS.values(), ids=LAYOUTS)
 def test_questions_of_other_layouts_are_read(text, file):
     who, why = read_squad(file(text))
     assert who["context"] == why["context"] == ["Ann", "won", "."]
@@ -469,7 +425,6 @@ BROKEN = [
     ("7", "data is not as in SQuAD"),
     ('{"a": 1}\n{"b": 2}', r"data\[0\] is not as in SQuAD: 'context' is missing"),
     ('{"a": 1}\n{"b" 2}', ".*:2: JSON is expected"),
-    ("[]", "data should hold questions"),
     ('{"data": []}', "data should hold questions"),
     ('{"data": [{"paragraphs": [7]}]}', r"data\[0\].paragraphs\[0\] is not as in SQ"),
 ]
@@ -478,10 +433,8 @@ BROKEN += [
     for broken, reason in (
         ({"question": "Who?"}, "'answers' is missing"),
         (question(text=" "), ".*text is expected. Received: ' '"),
-        (question(text=5), "TypeError"),
         (question(answers=[""]), ".*text is expected. Received: ''"),
         (question() | {"answers": [{"text": "x", "answer_start": "1"}]}, "TypeError"),
-        ("Who?", "AttributeError"),
     )
 ]
 
@@ -518,11 +471,9 @@ def binary(between=b"\n", space="_"):
         (binary(), False),
         (binary(between=b""), False),
         (b"\xef\xbb\xbf" + vector_text(), True),
-        (b"\xef\xbb\xbf4 3\n" + vector_text(), True),
         (gzip.compress(vector_text(), mtime=0), True),
-        (gzip.compress(binary(), mtime=0), False),
     ],
-    ids="glove word2vec fasttext binary unbroken mark mark2 glove.gz binary.gz".split(),
+    ids="glove word2vec fasttext binary unbroken mark glove.gz".split(),
 )
 def test_all_formats_hold_the_same(content, spaces, tmp_path):
     path = tmp_path / "vectors"
@@ -549,7 +500,6 @@ def test_only_wanted_words_are_kept_and_the_first_of_repeated_ones(tmp_path):
     ("content", "message"),
     [
         (b"", "Line 1 should be a word and its numbers: b''"),
-        (b"word\n", "Line 1 should be a word"),
         (b"PK\x03\x04\x14\x00", "Line 1 should be a word"),
         (
             vector_text() + b"last 0.5\n",
@@ -563,20 +513,15 @@ def test_only_wanted_words_are_kept_and_the_first_of_repeated_ones(tmp_path):
             (binary(between=b"", space=space), r"No vector follows word 3, 'New")
             for space in (" ", " \u00e9 ", "- the ")
         ),
-        (b"The cat sees the dog\n", "Line 1 should be a word and .*The cat"),
-        (
-            vector_text() + b"last nan 1 2\n",
-            "Word 5, 'last', should have 3 finite numbers",
-        ),
+        (vector_text() + b"last nan 1 2\n", "Word 5, 'last', should have 3 finite"),
         (gzip.compress(vector_text(), mtime=0)[:-9], "Compressed file ended"),
     ],
 )
 def test_damaged_files_are_refused(content, message, tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(content)
-    with pytest.raises(
-        ValueError, match=f"vectors should hold word vectors of GloVe or .*{message}"
-    ):
+    message = f"vectors should hold word vectors of GloVe or .*{message}"
+    with pytest.raises(ValueError, match=message):
         read_word_vectors(path)
 
 

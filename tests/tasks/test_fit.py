@@ -167,9 +167,7 @@ def test_the_defaults_are_those_of_the_packages_heads(more, n_examples, expected
     assert tuple(getattr(chosen, name) for name in names) == expected
 
 
-def test_a_model_that_has_changed_since_a_run_is_refused(
-    model_directory, untrained, capsys
-):
+def test_a_model_that_has_changed_is_refused(model_directory, untrained, capsys):
     shutil.copytree(model_directory, "lm")
     assert run("--model", "lm", "--no-cache") == 0
     assert not results()["cached"]
@@ -196,15 +194,6 @@ def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, ca
     assert run("--epochs", 1) == 0 and RESULTS.exists()
 
 
-def test_failures_after_the_start_have_status_1(untrained, monkeypatch, capsys):
-    def full(*_):
-        raise PermissionError("no space left")
-
-    monkeypatch.setattr(fit, "replacing", full)
-    assert run() == 1
-    assert capsys.readouterr().err == "elmo-keras tag: no space left\n"
-
-
 def test_the_layers_of_the_same_files_are_computed_once(untrained, model_directory):
     model = str(model_directory)
     settings = Settings(train=Path("train.conllu"), output=Path("a"), model=model)
@@ -225,8 +214,8 @@ def inputs(folder):
         Path("lm", name).write_text("{}")
     Path("broken/results.json").write_text("{")
     Path("bad.conllu").write_text("1\tword\n")
-    for name in FILES:
-        os.link("train.conllu", f"linked/{name}")
+    os.link("train.conllu", "linked/head.npz")
+    os.link("train.conllu", "linked/results.json")
     Path("linked/link").symlink_to("results.json")
     Path("three").write_text("the 1 2 3\n")
     Path("two").write_text("ein 1 2\nzwei 3 4\n")
@@ -241,10 +230,8 @@ def inputs(folder):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        *(
-            (f"--train linked/{name} --output linked", "The output linked/")
-            for name in (*sorted(FILES), "link")
-        ),
+        ("--train linked/head.npz --output linked", "The output linked/"),
+        ("--train linked/link --output linked", "The output linked/"),
         # An output that can't be written is refused before anything is read.
         ("--train bad.conllu --output dev.conllu", "dev.conllu should be a folder"),
         ("--train bad.conllu --output taken --model lm", "keras should be a file, but"),
@@ -258,14 +245,11 @@ def inputs(folder):
         ("--word-vectors out/results.json", "output out/results.json is an input"),
     ],
 )
-def test_what_cannot_be_used_ends_a_command_with_one_line(
-    capsys, inputs, options, problem
-):
+def test_what_cannot_be_used_ends_a_command(capsys, inputs, options, problem):
     before = inputs()
     if options.endswith("two"):
         options += " --word-dim 2"
-    status, error = run(*options.split()), capsys.readouterr().err
-    assert status == 2 and error.count("\n") == 1 and problem in error
+    assert run(*options.split()) == 2 and problem in capsys.readouterr().err
     assert inputs() == before and not Path("out").exists()
 
 

@@ -6,68 +6,50 @@ from elmo_keras.tasks import read_trees
 from elmo_keras.tasks.guidelines import follow_guidelines
 
 
-def tree(*words, **columns):
-    """A sentence of words with a part of speech, a head and a relation each."""
+def tree(words, **columns):
+    """A sentence of words, each `UPOS head relation`."""
+    words = [word.split() for word in words.split(",")]
     upos, heads, relations = zip(*words)
-    names = {"upos": upos, "head": heads, "deprel": relations}
+    names = {"upos": upos, "head": map(int, heads), "deprel": relations}
     feats = {"feats": ["_"] * len(words), "lemma": [*"abcdefgh"[: len(words)]]}
     return {k: list(v) for k, v in {**names, **feats, **columns}.items()}
 
 
 CASES = {
     "a relation takes some parts of speech": (
-        tree(("NOUN", 2, "det"), ("NOUN", 0, "root"), ("PUNCT", 2, "dep")),
+        tree("NOUN 2 det, NOUN 0 root, PUNCT 2 dep"),
         {"deprel": ["nmod", "root", "punct"]},
     ),
     "an expression has the part of speech that it stands for": (
-        tree(("ADP", 2, "advmod"), ("VERB", 0, "root"), feats=["ExtPos=ADV", "_"]),
+        tree("ADP 2 advmod, VERB 0 root", feats=["ExtPos=ADV", "_"]),
         {"deprel": ["advmod", "root"]},
     ),
     "coordination goes to the right": (
-        tree(("NOUN", 2, "conj"), ("NOUN", 0, "root")),
+        tree("NOUN 2 conj, NOUN 0 root"),
         {"deprel": ["dep", "root"]},
     ),
     "functional words have no dependents, in any depth": (
-        tree(
-            ("NOUN", 2, "nmod"),
-            ("DET", 3, "case"),
-            ("ADP", 4, "case"),
-            ("NOUN", 0, "root"),
-        ),
+        tree("NOUN 2 nmod, DET 3 case, ADP 4 case, NOUN 0 root"),
         {"head": [4, 4, 4, 0], "deprel": ["nmod", "det", "case", "root"]},
     ),
     "a predicate has one subject and one object": (
-        tree(
-            ("NOUN", 3, "nsubj"),
-            ("PRON", 3, "nsubj:pass"),
-            ("VERB", 0, "root"),
-            ("PRON", 3, "obj"),
-            ("NOUN", 3, "obj"),
-        ),
+        tree("NOUN 3 nsubj, PRON 3 nsubj:pass, VERB 0 root, PRON 3 obj, NOUN 3 obj"),
         {"deprel": ["nsubj:outer", "nsubj:pass", "root", "obj", "obl"]},
     ),
     "a nominal has no `obl`": (
-        tree(("VERB", 0, "root"), ("NOUN", 1, "obj"), ("NOUN", 2, "obl:tmod")),
+        tree("VERB 0 root, NOUN 1 obj, NOUN 2 obl:tmod"),
         {"deprel": ["root", "obj", "nmod"]},
     ),
     "the second half of a word has nothing of its own": (
-        tree(("ADV", 0, "root"), ("NOUN", 1, "goeswith"), feats=["A=B|Z=Z", "C=D"]),
+        tree("ADV 0 root, NOUN 1 goeswith", feats=["A=B|Z=Z", "C=D"]),
         {"upos": ["ADV", "X"], "lemma": ["a", "_"], "feats": ["A=B|Typo=Yes|Z=Z", "_"]},
     ),
     "halves of a word are neighbours": (
-        tree(
-            ("X", 2, "dep"), ("ADV", 0, "root"), ("X", 2, "dep"), ("X", 2, "goeswith")
-        ),
+        tree("X 2 dep, ADV 0 root, X 2 dep, X 2 goeswith"),
         {"deprel": ["dep", "root", "dep", "flat"]},
     ),
     "no arc crosses that of punctuation": (
-        tree(
-            ("VERB", 0, "root"),
-            ("NOUN", 1, "obj"),
-            ("PUNCT", 4, "punct"),
-            ("ADV", 1, "advmod"),
-            ("PUNCT", 2, "punct"),
-        ),
+        tree("VERB 0 root, NOUN 1 obj, PUNCT 4 punct, ADV 1 advmod, PUNCT 2 punct"),
         {"head": [0, 1, 4, 1, 1]},
     ),
 }

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.entities import (
-    arguments,
-    count_spans,
-    entities,
-    marks_spans,
-    span_scores,
-    tag_spans,
-    to_bio,
-)
+from elmo_keras.tasks import entities as spans
+from elmo_keras.tasks.entities import arguments, entities
 from elmo_keras.tasks.tagger import Tagger
 from elmo_keras.tasks.task import Tagging
 from tests.support.task_models import built, scores_of, text_inputs, token_vectors
@@ -75,18 +68,13 @@ def test_the_loss_is_the_mean_over_tokens():
     ],
 )
 def test_all_schemes_become_bio(tags, bio):
-    assert to_bio(tags.split()) == bio.split()
+    assert spans.to_bio(tags.split()) == bio.split()
 
 
 def test_entities_are_those_of_conlleval():
     # conlleval begins a chunk at an I- that follows no chunk of its type.
-    assert entities("I-A I-B B-B O I-B".split()) == [
-        (0, 1, "A"),
-        (1, 2, "B"),
-        (2, 3, "B"),
-        (4, 5, "B"),
-    ]
-    assert entities([]) == []
+    expected = [(0, 1, "A"), (1, 2, "B"), (2, 3, "B"), (4, 5, "B")]
+    assert entities("I-A I-B B-B O I-B".split()) == expected and entities([]) == []
 
 
 @pytest.mark.parametrize(
@@ -131,9 +119,9 @@ def test_arguments_are_roles_with_their_pieces(tags, expected):
 )
 def test_scores_are_those_counted_by_hand(spans_of, gold, found, f1, precision, recall):
     rows = [[spans_of(tags.split()) for tags in pair] for pair in zip(gold, found)]
-    numbers = np.sum([count_spans(*row) for row in rows], axis=0)
+    numbers = np.sum([spans.count_spans(*row) for row in rows], axis=0)
     expected = {"F1": f1, "precision": precision, "recall": recall}
-    assert span_scores(*numbers) == pytest.approx(expected)
+    assert spans.span_scores(*numbers) == pytest.approx(expected)
 
 
 def test_the_task_scores_roles_without_their_predicate_and_learns_it():
@@ -160,11 +148,11 @@ def test_spans_are_the_entities_of_any_tags(tags):
     lengths = [*rng.integers(0, 9, 200), 0]
     rows = [rng.integers(len(tags), size=n).tolist() for n in lengths]
     numbers = tf.ragged.constant(rows, tf.int32).to_tensor(-1)
-    spans = tag_spans(numbers, tags)
+    found_spans = spans.tag_spans(numbers, tags)
     for i, row in enumerate(rows):
         expected = entities([tags[number] for number in row])
-        n = int(spans.count[i])
-        found = [x[i].numpy() for x in (spans.begins, spans.ends, spans.types)]
+        n = int(found_spans.count[i])
+        found = [x[i].numpy() for x in found_spans[:3]]
         names = [name.decode() for name in found[2][:n]]
         assert [*zip(found[0][:n], found[1][:n], names)] == expected
         assert set(found[0][n:]) | set(found[1][n:]) <= {-1}
@@ -172,4 +160,6 @@ def test_spans_are_the_entities_of_any_tags(tags):
 
 
 def test_parts_of_speech_mark_no_spans():
-    assert marks_spans(["O", "B-A"]) and not marks_spans(["INTJ", "B", "NOUN"])
+    assert spans.marks_spans(["O", "B-A"]) and not spans.marks_spans(
+        ["INTJ", "B", "NOUN"]
+    )

@@ -42,7 +42,7 @@ def test_the_vectors_of_a_words_endings_are_added():
 
 
 @pytest.mark.parametrize("place", ["input", "output", "both"])
-def test_each_place_of_elmo_has_its_own_mix(config, place):
+def test_each_place_of_elmo_has_its_own_mix(config, place, eagerly):
     n = 2 if place == "both" else 1
     elmo = Elmo(config, num_representations=n)
     vectors = TokenVectors([], 5, 4, elmo=elmo, elmo_at=place)

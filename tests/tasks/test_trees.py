@@ -39,13 +39,13 @@ def test_no_tree_with_one_root_has_a_higher_sum(n):
 
 def test_a_graph_finds_the_trees_of_a_batch():
     rng, graph = np.random.default_rng(0), tf.function(best_trees)
-    for n_words in ([1, 9, 0, 17], [2, 3, 3, 40]):
-        scores = rng.normal(size=(4, max(n_words), max(n_words) + 1))
-        scores[3, :, 0] += 3  # many would be roots
-        heads = graph(tf.constant(scores), tf.constant(n_words)).numpy()
-        for row, found, n in zip(scores, heads, n_words):
-            expected = spanning_tree(row[:n, : n + 1]).tolist() if n else []
-            assert found.tolist() == expected + [0] * (len(found) - n)
+    n_words = [1, 9, 0, 17, 2, 3, 3, 40]
+    scores = rng.normal(size=(8, 40, 41))
+    scores[3::4, :, 0] += 3  # many would be roots
+    heads = graph(tf.constant(scores), tf.constant(n_words)).numpy()
+    for row, found, n in zip(scores, heads, n_words):
+        expected = spanning_tree(row[:n, : n + 1]).tolist() if n else []
+        assert found.tolist() == expected + [0] * (40 - n)
 
 
 def test_a_graph_makes_the_lemmas_of_rules():
@@ -72,22 +72,16 @@ def test_a_chain_of_cycles_becomes_a_tree():
 
 
 def test_columns_are_those_that_were_encoded():
-    sentence = {
-        "tokens": ["Cats", "slept", "oddly"],
-        "head": [2, 0, 2],
-        "deprel": ["nsubj", "root", "advmod"],
-        "upos": ["NOUN", "VERB", "ADV"],
-        "lemma": ["cat", "sleep", None],
-    }
+    sentence = {"tokens": ["Cats", "slept", "oddly"], "head": [2, 0, 2]}
+    sentence |= {"deprel": ["nsubj", "root", "advmod"]}
+    sentence |= {"upos": ["NOUN", "VERB", "ADV"], "lemma": ["cat", "sleep", None]}
     rules = ["lower\t0\t\t1\t", "lower\t0\t\t2\tep", "lower\t0\t\t0\t"]
     names = ["advmod", "nsubj"], {"upos": ["NOUN", "VERB"], "lemma": rules}
     rows = encode_tree(sentence, *names)
     assert rows.tolist() == [[2, 1, 0, 0], [0, -1, 1, 1], [2, 0, -1, -1]]
     rows[2, 2:] = [1, 2]
-    expected = sentence | {
-        "upos": ["NOUN", "VERB", "VERB"],
-        "lemma": ["cat", "sleep", "oddly"],
-    }
+    expected = sentence | {"upos": ["NOUN", "VERB", "VERB"]}
+    expected |= {"lemma": ["cat", "sleep", "oddly"]}
     assert decode_tree(sentence["tokens"], rows, *names, {}) == expected
     known = {"slept": "sleep", "oddly": "odd"}
     expected["lemma"][2] = "odd"
@@ -107,10 +101,8 @@ def test_lemmas_of_forms_are_known_if_nine_of_ten_are_the_same():
         ("was", "be", "WERE", "be"),
         ("NASA", "NASA", "Bush", "Bush"),
         ("BUSH", "Bush", "NATO", "Nato"),
-        ("n't", "not", "n't", "not"),
         ("running", "run", "sitting", "sit"),
         ("gemacht", "machen", "gedacht", "dachen"),
-        ("책을", "책+을", "물을", "물+을"),
         ("가까운", "가깝+ㄴ", "가까운", "가깝+ㄴ"),
         ("ﬁ", "fi", "x", "fi"),
         ("cities", "city", "is", "is"),  # too short for the rule

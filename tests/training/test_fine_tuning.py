@@ -73,34 +73,33 @@ def test_the_line_of_the_readme_fine_tunes_the_model_of_the_package(
     monkeypatch.chdir(tmp_path)
     topics = python_reference()
     lines = [" ".join(sentence) for topic in topics for sentence in topic]
-    for name, part in ("domain", lines[:150]), ("domain_valid", lines[150:190]):
+    for name, part in ("domain", lines[:80]), ("domain_valid", lines[80:100]):
         (tmp_path / f"{name}.txt").write_text("\n".join(part))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (line,) = re.findall(r"^elmo-keras train (--init .+)$", readme, re.M)
     assert train(shlex.split(line)) == 0
     shown = capsys.readouterr().out
     before, after = re.search(r"mean fell from ([\d.,]+) to ([\d.]+)", shown).groups()
-    assert float(after) < 0.9 * float(before.replace(",", ""))
+    assert float(after) < 0.95 * float(before.replace(",", ""))
     valid = ["--evaluate", "--valid", "domain_valid.txt"]
     assert train([*valid, "--output", "tuned"]) == 0
     assert f"mean {after};" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("rate", "highest", "options", "message"),
+    ("highest", "options", "message"),
     [
-        (3, 1e9, [], "rose .*, from .* is the one before training. A lower --learn"),
-        (3, 1e9, ["--keep-last"], "rose .*, from .* is the last one. A lower --learn"),
-        (3, 0.1, [], "Training diverged: the loss is .* is the best one before that"),
-        (1e30, 1e9, [], "Training diverged: the loss is nan .* is the best one before"),
+        (1e9, [], "rose .*, from .* is the one before training. A lower --learn"),
+        (1e9, ["--keep-last"], "rose .*, from .* is the last one. A lower --learn"),
+        (0.1, [], "Training diverged: the loss is .* is the best one before that"),
     ],
 )
 def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
-    files, bilm, tmp_path, capsys, monkeypatch, rate, highest, options, message
+    files, bilm, tmp_path, capsys, monkeypatch, highest, options, message
 ):
     monkeypatch.setattr(progress, "DIVERGED_RISE", highest)
     save_model(tmp_path / "ours", bilm, WORDS)
-    updates = ["--optimizer", "sgd", "--learning-rate", rate, "--epochs", "2"]
+    updates = ["--optimizer", "sgd", "--learning-rate", 3, "--epochs", "2"]
     files = [*files, "--init", tmp_path / "ours", *updates, *options]
     for _ in range(2 if highest > 1 else 1):  # again it is finished, and says the same
         assert train(files) == 1
@@ -169,29 +168,21 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda a: a[:2],
-            "--vocabulary should name the file of words that the softmax",
-        ),
+        (lambda a: a[:2], "--vocabulary should name the file of words that the soft"),
         (lambda a: ["--init", "nowhere"], "There is no nowhere"),
-        (
-            lambda a: [*a, "--vocabulary-size", "5"],
-            "--vocabulary-size is for counting words, and there is a vocabulary",
-        ),
+        (lambda a: [*a, "--vocabulary-size", "5"], "--vocabulary-size is for counting"),
         (lambda a: [*a[:3], "{short}"], "row for each of the 4 words"),
         (lambda a: [*a[:3], "{other}"], "should hold <S>, </S>, <UNK>"),
     ],
 )
-def test_a_starting_point_that_does_not_fit_is_refused(
-    files, checkpoint, tmp_path, capsys, change, message
+def test_a_wrong_start_is_refused(
+    files, checkpoint, tmp_path, error_of, change, message
 ):
     (tmp_path / "short").write_text("<S>\n</S>\n<UNK>\na\n")
     (tmp_path / "other").write_text("<S>\n</S>\nthe\n")
     places = {name: tmp_path / name for name in ("short", "other")}
     arguments = [a.format(**places) for a in change(checkpoint)]
-    assert train([*files, *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
+    assert message in error_of(train, [*files, *arguments])
     assert not (tmp_path / "tuned").exists()
 
 

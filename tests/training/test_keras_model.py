@@ -115,9 +115,7 @@ def test_any_optimizer_trains_on_two_devices_as_on_one(bilm):
     np.testing.assert_allclose(one, two, atol=1e-5)  # sums in another order
     assert one[-1] < one[0]
     model.optimizer.weight_decay = 0.1
-    with pytest.raises(
-        ValueError, match="several devices.* should have no weight_decay"
-    ):
+    with pytest.raises(ValueError, match="several devices.* should have no weight_dec"):
         model.fit(streams, verbose=0)
 
 

@@ -51,14 +51,13 @@ def test_batches_hold_what_the_windows_hold(streams, n_negatives):
     assert len(found) == streams.n_steps(1) > 1
     for step, (batch,) in enumerate(found):
         of_all = window(CORPUS, streams.plan(1), step, unroll_steps=5)
-        np.testing.assert_array_equal(
-            strings(batch), np.array(CORPUS.words)[of_all.inputs]
-        )
+        words = np.array(CORPUS.words)
+        np.testing.assert_array_equal(strings(batch), words[of_all.inputs])
         targets = batch["targets"]
         if n_negatives:
             assert len(set(batch["candidates"])) == len(batch["candidates"])
             targets = batch["candidates"][targets]
-        ids = VOCABULARY.encode(np.array(CORPUS.words)[of_all.targets].ravel())
+        ids = VOCABULARY.encode(words[of_all.targets].ravel())
         np.testing.assert_array_equal(targets, ids.reshape(targets.shape))
         np.testing.assert_array_equal(batch["weights"], of_all.real)
         np.testing.assert_array_equal(batch["from_zero"], of_all.from_zero)
@@ -189,9 +188,8 @@ def test_batches_of_fixed_shapes_hold_the_same(streams, n_negatives):
         assert [p.shape[1] for p in pieces] == [n + 2 for n in places]
         rows = np.concatenate([np.pad(p, [(0, 0), (0, 9)])[:, :9] for p in pieces])
         whole = plain["characters"][plain["words"]]
-        mask = (
-            np.arange(9) < np.repeat(places, len(pieces[0]))[fixed["words"]][..., None]
-        )
+        ends = np.repeat(places, len(pieces[0]))[fixed["words"]]
+        mask = np.arange(9) < ends[..., None]
         np.testing.assert_array_equal(rows[fixed["words"]] * mask, whole * mask)
         if n_negatives:
             for name in ("negatives", "targets"):

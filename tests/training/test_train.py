@@ -63,11 +63,8 @@ def test_it_trains_on_files_and_saves_a_model(trained):
     card = (model / "model_card.md").read_text()
     assert "t*.txt" in card and "136 tokens" in card and "full softmax" in card
     best = shown.split("after training: ")[1].splitlines()[0].strip()
-    for way, result in zip(
-        ("`Elmo` reads it: ", "published perplexities: "),
-        best.split("; state carried over: "),
-        strict=True,
-    ):
+    ways = "`Elmo` reads it: ", "published perplexities: "
+    for way, result in zip(ways, best.split("; state carried over: "), strict=True):
         assert f"{way}{result}\n" in card
     assert "The first mean chose the weights." in card
     assert (model / "curves.png").read_bytes()[:4] == b"\x89PNG"
@@ -158,35 +155,13 @@ def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
     assert "24 sentences" in shown and "Memory of a replica: at least" in shown
     assert "Warning" not in shown
     assert train([*files[:6], *SIZES[:3], "300", "--dry-run"]) == 0
-    assert (
-        "Warning: a batch of 300 rows of 20 tokens is larger" in capsys.readouterr().out
-    )
+    assert "Warning: a batch of 300 rows of 20 tok" in capsys.readouterr().out
     assert "\nSteps: " in shown and not (tmp_path / "model").exists()
     usage = type("", (), {"free": 1000})
     monkeypatch.setattr(cost.shutil, "disk_usage", lambda path: usage)
     assert train([*files, "--dry-run"]) == 2
     assert "with more room" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--arithmetic", "mixed_bfloat16", "--negatives", "4", "--parts", "2"],
-        ["--optimizer", "adam", "--learning-rate", "0.01", "--schedule", "cosine"],
-    ],
-)
-def test_options_of_training_lower_the_perplexity(files, arguments, capsys):
-    assert train([*files, *arguments, "--epochs", "8"]) == 0
-    shown = capsys.readouterr().out
-    before, after = (
-        re.search(f"{time} training: +forward ([\\d.]+), backward ([\\d.]+)", shown)
-        for time in ("before", "after")
-    )
-    for one, other in zip(before.groups(), after.groups()):
-        assert float(other) < 0.9 * float(one)
-    assert "The mean fell from" in shown
 
 
 @pytest.mark.slow
