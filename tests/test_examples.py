@@ -33,9 +33,7 @@ def use(words, target, sense, tag="NN"):
     return "\n".join(lines) + "\n\n"
 
 
-def test_senses_are_decided_by_context_or_else_by_the_first_sense(
-    program, model_directory, tmp_path, cells
-):
+def test_senses_follow_context_or_the_first(program, model_directory, tmp_path, cells):
     files = {
         "train": "# a comment\n"
         + use("the money bank fell", "bank", MONEY) * 3
@@ -68,9 +66,7 @@ def test_senses_are_decided_by_context_or_else_by_the_first_sense(
         program("senses", *arguments)
 
 
-def test_neighbors_are_words_by_themselves_and_uses_in_similar_contexts(
-    program, model_directory, tmp_path
-):
+def test_neighbors_are_words_and_similar_uses(program, model_directory, tmp_path):
     sentences = "they play the game\na play by a poet\nwe play the game\n"
     (tmp_path / "text.txt").write_text(f"{sentences}one play by one poet")
     options = "--model", model_directory, "--words", "play", "--top", "2"

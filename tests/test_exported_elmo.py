@@ -43,20 +43,15 @@ def layer(exported_version):
     return ExportedElmo(exported_version)
 
 
-@pytest.fixture
-def with_output(layer, monkeypatch):
-    """Makes layers with other outputs of the export that was loaded."""
+def test_an_exported_layer_passes_a_mask_on(layer, monkeypatch):
     monkeypatch.setattr("elmo_keras.exported_elmo._load", lambda _: layer.loaded)
-    return lambda key: ExportedElmo(layer.directory, output_key=key)
-
-
-def test_an_exported_layer_passes_a_mask_on(layer, with_output):
     mask = tf.sequence_mask([4, 2, 0, 1])
     for inputs in (tf.constant(SENTENCES), padded()["tokens"], padded("junk")):
         np.testing.assert_array_equal(layer.compute_mask(inputs), mask)
-    assert with_output("default").compute_mask(tf.constant(SENTENCES)) is None
+    default = ExportedElmo(layer.directory, output_key="default")
+    assert default.compute_mask(tf.constant(SENTENCES)) is None
     with pytest.raises(ValueError, match="`output_key` should be one of"):
-        with_output("top")
+        ExportedElmo(layer.directory, output_key="top")
 
 
 def test_tokens_and_lengths_are_given_as_to_google_elmo(layer, check):

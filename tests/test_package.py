@@ -121,9 +121,7 @@ def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
 
 
 @pytest.mark.slow
-def test_an_installed_wheel_works_and_knows_all_commands_of_the_pages(
-    site, folder, tmp_path
-):
+def test_a_wheel_works_and_knows_all_commands_of_the_pages(site, folder, tmp_path):
     lines = [line for page in PAGES for line in command_lines(page, tmp_path)]
     assert {line[1] for line in lines} == set(console.COMMANDS)
     script = ROOT / "tests" / "support" / "installed.py"
@@ -142,9 +140,8 @@ def test_the_entry_points_of_the_wheel_exist(site):
     (info,) = site.glob("*.dist-info")
     found = importlib.metadata.PathDistribution(info).entry_points
     points = {(point.group, point.name): point for point in found}
-    components = {
-        ("spacy_factories", f"elmo{kind}") for kind in ("", "_ner", "_pos", "_ud")
-    }
+    names = "elmo", "elmo_ner", "elmo_pos", "elmo_ud"
+    components = {("spacy_factories", name) for name in names}
     assert points.keys() == {("console_scripts", CLI), *components}
     assert points["console_scripts", CLI].load() is console.main
     component = points["spacy_factories", "elmo"]  # spaCy may be missing

@@ -35,9 +35,7 @@ def carried(bilm, rows):
 
 
 @pytest.mark.parametrize(("max_tokens", "sentences_a_row"), [(2048, 32), (4, 2)])
-def test_a_text_is_read_in_rows_from_zero_and_carried_over(
-    bilm, max_tokens, sentences_a_row, monkeypatch
-):
+def test_a_text_is_read_in_rows(bilm, max_tokens, sentences_a_row, monkeypatch):
     monkeypatch.setattr(module, "MAX_TOKENS", max_tokens)
     monkeypatch.setattr(module, "SENTENCES_A_ROW", sentences_a_row)
     # 17 predictions in two rows: the second starts with the first sentence from 8 on.

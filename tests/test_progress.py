@@ -38,9 +38,7 @@ def test_the_total_follows_from_the_share_that_is_done():
     ("kind", "seconds", "shown"),
     [(Terminal, 2, False), (Terminal, 4, True), (io.StringIO, 99, False)],
 )
-def test_if_nothing_is_said_a_terminal_shows_long_work(
-    kind, seconds, shown, monkeypatch
-):
+def test_unless_told_a_terminal_shows_long_work(kind, seconds, shown, monkeypatch):
     stream, now = kind(), [1000.0]
     monkeypatch.setattr("tqdm.std.time", lambda: now[0])
     with Progress(total=3, file=stream, progress=None) as progress:

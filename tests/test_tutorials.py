@@ -49,11 +49,15 @@ def test_a_notebook_holds_no_outputs_and_its_plots_have_a_text(notebook):
         assert ("plt.show()" in "".join(cell["source"])) == ("alt" in cell["metadata"])
 
 
+def gaps_of(text, word=""):
+    """By how much uses of one meaning are nearer to each other, layer by layer."""
+    rows = re.findall(rf"{word}layer \d: same ([\d.]+), other ([\d.]+)", text)
+    return [float(same) - float(other) for same, other in rows]
+
+
 @pytest.mark.slow
 def test_the_meanings_of_a_word_separate_from_layer_to_layer(printed):
-    text = printed("word-meanings.ipynb")
-    rows = re.findall(r"layer \d: same ([\d.]+), other ([\d.]+)", text)
-    gaps = [float(same) - float(other) for same, other in rows]
+    gaps = gaps_of(printed("word-meanings.ipynb"))
     assert gaps[0] == 0 and 0.05 < gaps[1] < gaps[2]
 
 
@@ -74,12 +78,9 @@ def test_a_head_of_your_own_finds_more_from_more_sentences_and_is_served(printed
 def test_the_korean_model_tells_meanings_and_reviews_apart(printed, data):
     data(REVIEWS)
     text = printed("korean.ipynb")
-    for word, gap in ("전기를", 0.05), ("전", 0.1):
-        pattern = rf"{word} layer \d: same ([\d.]+), other ([\d.]+)"
-        gaps = [float(same) - float(other) for same, other in re.findall(pattern, text)]
+    for word, gap in ("전기를 ", 0.05), ("전 ", 0.1):
+        gaps = gaps_of(text, word)
         assert gaps[0] == 0 and gaps[2] > gap
-    eojeols, elmo = (
-        [float(x) for x in re.search(rf"{name} +([\d. ]+)\n", text)[1].split()]
-        for name in ("eojeols", "ELMo")
-    )
+    rows = (re.search(rf"{x} +([\d. ]+)\n", text)[1] for x in ("eojeols", "ELMo"))
+    eojeols, elmo = ([*map(float, row.split())] for row in rows)
     assert elmo[0] > eojeols[0] + 2 and sum(elmo) > sum(eojeols)

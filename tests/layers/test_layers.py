@@ -25,12 +25,7 @@ N_WORDS, N_CHARACTERS = DICTIONARY.n_words, DICTIONARY.n_characters
 NUMBERS = RNG.integers(1, N_CHARACTERS + 1, size=(BATCH, TIME, 10)).astype("int32")
 NUMBERS[..., 0] = RNG.integers(1, N_WORDS + 1, size=(BATCH, TIME))
 NUMBERS = tf.where(MASK[..., None], tf.constant(NUMBERS), 0)
-WORDS = [
-    ["A", "", "naïve", "word", "too", "longlonglong"],
-    ["b", "b"],
-    ["c"],
-    list("defg"),
-]
+WORDS = [["A", "", "naïve", "word", "too", "longlonglong"], [*"bb"], ["c"], [*"defg"]]
 TOKENS = tf.ragged.constant(WORDS).to_tensor()[:, :TIME]
 STACK = tf.constant(RNG.normal(size=(BATCH, 3, TIME, DIM)).astype("float32"))
 
@@ -194,7 +189,7 @@ def test_bfloat16_is_near_float32(row, eagerly):
 
 
 def test_gradients_reach_every_trainable_weight_and_are_finite(row):
-    # Those that the outputs depend on.
+    # Of those that the outputs depend on.
     weights = [w for w in row.layer.trainable_weights if "softmax" not in w.path]
     watched = [weight.value for weight in weights]
     results = with_gradients(lambda: row.layer(row.inputs, training=True), watched)

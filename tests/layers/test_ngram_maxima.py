@@ -64,14 +64,12 @@ def test_pieces_of_fixed_shapes_have_the_vectors_and_gradients_of_their_words(ki
     config = CONFIG
     if kind == "dictionary":
         sizes = types.SimpleNamespace(n_characters=cnn.n_characters)
-        config = types.SimpleNamespace(
-            filters=FILTERS, dictionary=sizes, word_embedding_dim=cnn.word_dim
-        )
+        options = {"dictionary": sizes, "word_embedding_dim": cnn.word_dim}
+        config = types.SimpleNamespace(filters=FILTERS, **options)
     pieces = cut_pieces(tf.gather(ids, order), [CHARACTERS, 5], config)
     assert pieces[1].shape == (5, 5 + 3 + (kind == "dictionary"))
-    actual = outputs_and_gradients(
-        cnn, lambda: tf.gather(cnn.call_pieces(pieces), np.argsort(order))
-    )
+    call = lambda: tf.gather(cnn.call_pieces(pieces), np.argsort(order))
+    actual = outputs_and_gradients(cnn, call)
     assert_close(actual, vectors_and_gradients(cnn, ids, training=False))
 
 
@@ -83,9 +81,8 @@ def assert_close(actual, expected):
 
 def test_no_words_have_no_vectors(words_at_once):
     cnn = CharacterCNN(FILTERS, 6)
-    vectors, *gradients = vectors_and_gradients(
-        cnn, tf.zeros((0, CHARACTERS), "int32"), training=True
-    )
+    nothing = tf.zeros((0, CHARACTERS), "int32")
+    vectors, *gradients = vectors_and_gradients(cnn, nothing, training=True)
     assert vectors.shape == (0, 6)
     assert not any(np.any(gradient != 0) for gradient in gradients)
 

@@ -10,12 +10,8 @@ from elmo_keras.layers import BidirectionalLSTM, ProjectedLSTM, blocked_weights
 from tests.support.models import built, with_gradients
 
 FULL = tf.ones((4, 6), tf.bool)
-MASKS = {
-    "none": None,
-    "lengths": tf.sequence_mask([6, 0, 3, 1], 6),
-    "holes": tf.constant([[0, 1, 1, 0, 1, 0], [1] * 6, [0] * 6, [0, 0, 0, 0, 0, 1]])
-    > 0,
-}
+HOLES = tf.constant([[0, 1, 1, 0, 1, 0], [1] * 6, [0] * 6, [0, 0, 0, 0, 0, 1]]) > 0
+MASKS = {"none": None, "lengths": tf.sequence_mask([6, 0, 3, 1], 6), "holes": HOLES}
 UNITS, DIM, CELL_CLIP, PROJ_CLIP = 7, 5, 0.6, 0.35
 NUMBERS = np.random.default_rng(1)
 # Inputs, state (output, cell), kernel, recurrent kernel, bias, projection kernel.
@@ -74,9 +70,8 @@ def test_values_and_gradients_are_those_of_a_plain_loop(
         lstm = lstm_with_values(reverse)
         watched = [*VALUES[:3], *(w.value for w in lstm.weights)]
         for name, mask in MASKS.items():
-            call = functools.partial(
-                lstm, x, mask=mask, initial_state=state, training=training
-            )
+            options = {"mask": mask, "initial_state": state, "training": training}
+            call = functools.partial(lstm, x, **options)
             actual, wanted = with_gradients(call, watched), expected(name, reverse)
             for i in (-3, -1):
                 actual[i] = blocked_weights.unblock(actual[i])
@@ -98,11 +93,8 @@ def test_empty_batches_and_sentences(shape):
 def test_the_cell_state_stays_float32_in_bfloat16():
     lstm = ProjectedLSTM(7, 5, return_state=True, dtype="mixed_bfloat16")
     cell = tf.fill((2, 7), 1 + 2.0**-12)
-    output, (_, last) = lstm(
-        tf.zeros((2, 3, 3)),
-        mask=tf.zeros((2, 3), tf.bool),
-        initial_state=(tf.zeros((2, 5)), cell),
-    )
+    state, mask = (tf.zeros((2, 5)), cell), tf.zeros((2, 3), tf.bool)
+    output, (_, last) = lstm(tf.zeros((2, 3, 3)), mask=mask, initial_state=state)
     assert output.dtype == tf.bfloat16
     np.testing.assert_array_equal(last, cell)
 

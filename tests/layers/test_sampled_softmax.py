@@ -37,9 +37,8 @@ def tensorflows(inputs, kernel, bias, *, targets, negatives, log_expected):
         tf.gather(expected, negatives),
     )
     n, size = len(negatives), len(kernel)
-    return tf.nn.sampled_softmax_loss(
-        kernel, bias, labels, inputs, n, size, sampled_values=values
-    )
+    arguments = kernel, bias, labels, inputs, n, size
+    return tf.nn.sampled_softmax_loss(*arguments, sampled_values=values)
 
 
 def losses_and_gradients(function, arguments):

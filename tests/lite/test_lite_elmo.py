@@ -186,9 +186,7 @@ def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(elmo, of_file):
 
 
 @pytest.mark.parametrize("elmo", LAYOUTS[:1], indirect=True)
-def test_the_c_functions_of_an_unknown_version_are_tried_first(
-    elmo, of_file, monkeypatch
-):
+def test_c_functions_of_an_unknown_version_are_tried(elmo, of_file, monkeypatch):
     monkeypatch.setattr(runtime, "KNOWN", ("0.",))
     runtime.library.cache_clear()
     of_file("int8")

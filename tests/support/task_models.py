@@ -3,10 +3,8 @@
 import json
 
 import keras
-import numpy as np
 
 from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.tasks.fit import evaluate, fit_until_best
 from elmo_keras.tasks.token_vectors import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
@@ -36,38 +34,6 @@ def built(model):
 
 def text_inputs(**fields):
     return {name: padded_tokens(texts) for name, texts in fields.items()}
-
-
-def assert_same(actual, expected, atol=0.0):
-    keras.tree.map_structure(
-        lambda x, y: np.testing.assert_allclose(x, y, rtol=0, atol=atol),
-        actual,
-        expected,
-    )
-
-
-def check_loaded(model, inputs, folder, *, expected):
-    """A saved model gives the same outputs when it is loaded; returns that one."""
-    model.save(folder / "model.keras")
-    loaded = keras.models.load_model(folder / "model.keras")
-    loaded.run_eagerly = True
-    assert_same(loaded(inputs), expected)
-    return loaded
-
-
-def learned(task, model, train, held_out, batch_size=10):
-    """Trains a model; returns the losses of the epochs, and the first score."""
-    model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
-    labels = task.targets(train, model)
-    batches = model.batches(train, labels=labels, batch_size=batch_size)
-    training = fit_until_best(
-        model,
-        batches,
-        lambda: task.scores(evaluate(task, model, held_out)),
-        epochs=10,
-        patience=5,
-    )
-    return training["losses"], next(iter(training["dev"].values()))
 
 
 def questions(*rows):

@@ -61,9 +61,8 @@ def test_the_span_is_the_best_of_all(time, longest):
     rng = np.random.default_rng(time)
     starts, ends = rng.normal(size=(2, 11, time)).astype("float32")
     spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
-    found = zip(
-        *(x.numpy().tolist() for x in answering.best_spans(starts, ends, longest))
-    )
+    found = answering.best_spans(starts, ends, longest)
+    found = zip(*(x.numpy().tolist() for x in found))
     for start, end, (span, score) in zip(starts, ends, found, strict=True):
         best = max((start[i] + end[j], [i, j]) for i, j in spans)
         assert (pytest.approx(best[0]), best[1]) == (score, span)
@@ -168,8 +167,7 @@ def korean_questions(n, rng):
 def test_the_command_learns_where_in_a_word_an_answer_ends(tmp_path, capsys):
     rng = np.random.default_rng(0)
     texts = {"train": korean_questions(260, rng), "dev": korean_questions(48, rng)}
-    options = "--metric korquad --units 10 --word-dim 10 --epochs 6 --patience 6"
-    options += " --batch-size 16"
+    options = "--metric korquad --units 10 --word-dim 10 --epochs 6 --batch-size 16"
     scores, model = support.trained(Answering, tmp_path, options, capsys, **texts)
     # Whole tokens answer one of ten questions: towns without a particle.
     assert scores["exact match"] > 0.8 and scores["no answer"] > 0.8
@@ -187,10 +185,8 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path):
         examples = task.read(path)
     known = [label[0] != NOT_KNOWN for label in task.targets(examples, None)]
     assert known == [True, False]
-    assert (
-        support.scores_of(task, answerer(), examples, ["Ann", ""])["exact match"]
-        == 1 / 2
-    )
+    scores = support.scores_of(task, answerer(), examples, ["Ann", ""])
+    assert scores["exact match"] == 1 / 2
 
 
 @pytest.mark.slow

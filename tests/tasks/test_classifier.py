@@ -57,6 +57,5 @@ def test_losses_and_labels_by_hand(multi_label):
     assert float(loss) == pytest.approx(-np.log(right).mean(), rel=1e-5)
     expected = [["a"], ["b", "c"]] if multi_label else ["a", "c"]
     assert [model.result({}, row) for row in p] == expected
-    assert (
-        model.threshold == model.get_config()["threshold"] == (0.4 if options else 0.3)
-    )
+    threshold = 0.4 if options else 0.3
+    assert model.threshold == model.get_config()["threshold"] == threshold

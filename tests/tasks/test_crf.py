@@ -82,9 +82,8 @@ def test_numpy_and_tensorflow_find_the_best_tags_and_their_probabilities(allowed
 
 def test_the_partition_and_probabilities_are_sums_over_all_sequences():
     crf, scores = random_crf(), random_scores(5, 5)
-    expected = [
-        np.logaddexp.reduce(by_hand(crf, x, n)[1]) for x, n in zip(scores, LENGTHS)
-    ]
+    totals = [by_hand(crf, x, n)[1] for x, n in zip(scores, LENGTHS)]
+    expected = [*map(np.logaddexp.reduce, totals)]
     # Sums of 243 terms in float64 in another order.
     np.testing.assert_allclose(crf.log_partition(scores, MASK), expected, atol=1e-12)
     sequences, totals = by_hand(crf, scores[0], 4)
@@ -103,9 +102,8 @@ def test_values_at_padding_change_nothing():
     actual = crf.log_likelihood(other, tags, MASK), crf.best_tags(other, MASK)
     np.testing.assert_array_equal(actual[0], expected[0])
     np.testing.assert_array_equal(actual[1], expected[1])
-    wider = [
-        np.pad(x, [(0, 0), (0, 2), (0, 0)][: x.ndim]) for x in (scores, tags, MASK)
-    ]
+    pads = [(0, 0), (0, 2), (0, 0)]
+    wider = [np.pad(x, pads[: x.ndim]) for x in (scores, tags, MASK)]
     np.testing.assert_array_equal(crf.log_likelihood(*wider), expected[0])
 
 

@@ -264,9 +264,7 @@ def test_a_malformed_line_is_reported_with_its_place(file, read, text, number, r
         (read_columns, b"word O\nw\xff O\n", " should be UTF-8. Line 2"),
     ],
 )
-def test_a_file_that_is_not_utf_8_or_incomplete_is_refused(
-    read, content, place, tmp_path
-):
+def test_a_file_that_is_not_utf_8_or_cut_is_refused(read, content, place, tmp_path):
     path = tmp_path / "bad"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"bad{place}"):
@@ -370,9 +368,7 @@ def test_an_answer_becomes_the_tokens_at_its_offset(answer, span, ending, text, 
     assert other["offsets"] is example["offsets"] and other["span"] is None
 
 
-def test_answers_that_are_not_at_their_offset_are_counted_and_plausible_ones_are_none(
-    file,
-):
+def test_answers_not_at_their_offset_are_counted_and_plausible_ones_are_none(file):
     moved, second = question(["Ann's"]), question(["team", "1990"])
     moved["answers"][0]["answer_start"] += 1
     second["answers"][0]["answer_start"] = -3

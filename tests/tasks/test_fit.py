@@ -109,9 +109,7 @@ def test_a_finished_run_is_kept_and_another_one_refused(untrained, capsys, monke
     assert RESULTS.read_bytes() == before and untrained == [1]
 
 
-def test_the_folder_is_a_head_that_replaces_an_older_one(
-    untrained, model_directory, capsys
-):
+def test_the_folder_is_a_head_in_place_of_another(untrained, model_directory, capsys):
     more = "--model", model_directory, "--word-dim", 0, "--character-dim", 0
     Path("out").mkdir()
     for name in FILES - {"results.json"}:
@@ -205,28 +203,6 @@ def test_the_layers_of_the_same_files_are_computed_once(untrained, model_directo
     assert list(caches.values()) == [cache]
 
 
-@pytest.fixture
-def inputs(folder):
-    """Further files: returns a function that reads them all."""
-    for name in ("lm", "broken", "linked", "taken/model.keras"):
-        Path(name).mkdir(parents=True)
-    for name in ("options.json", "weights.hdf5"):
-        Path("lm", name).write_text("{}")
-    Path("broken/results.json").write_text("{")
-    Path("bad.conllu").write_text("1\tword\n")
-    os.link("train.conllu", "linked/head.npz")
-    os.link("train.conllu", "linked/results.json")
-    Path("linked/link").symlink_to("results.json")
-    Path("three").write_text("the 1 2 3\n")
-    Path("two").write_text("ein 1 2\nzwei 3 4\n")
-
-    def tree():
-        files = (path for path in folder.rglob("*") if path.is_file())
-        return {path: path.read_bytes() for path in files}
-
-    return tree
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -245,12 +221,29 @@ def inputs(folder):
         ("--word-vectors out/results.json", "output out/results.json is an input"),
     ],
 )
-def test_what_cannot_be_used_ends_a_command(capsys, inputs, options, problem):
-    before = inputs()
+def test_what_cannot_be_used_ends_a_command(folder, capsys, options, problem):
+    for name in "lm", "broken", "linked", "taken/model.keras":
+        Path(name).mkdir(parents=True)
+    texts = {
+        "bad.conllu": "1\tword\n",
+        "three": "the 1 2 3\n",
+        "two": "ein 1 2\nzwei 3 4\n",
+    }
+    texts |= {"lm/options.json": "", "lm/weights.hdf5": "", "broken/results.json": "{"}
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    for name in "head.npz", "results.json":
+        os.link("train.conllu", f"linked/{name}")
+    Path("linked/link").symlink_to("results.json")
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    before = [path.read_bytes() for path in paths]
     if options.endswith("two"):
         options += " --word-dim 2"
     assert run(*options.split()) == 2 and problem in capsys.readouterr().err
-    assert inputs() == before and not Path("out").exists()
+    assert [path.read_bytes() for path in paths] == before
+    assert not Path("out").exists() and len(paths) == sum(
+        map(Path.is_file, folder.rglob("*"))
+    )
 
 
 def test_a_share_of_one_file_is_held_out():
@@ -264,15 +257,14 @@ def test_a_share_of_one_file_is_held_out():
 
 
 @pytest.fixture
-def with_vectors(monkeypatch):
-    """A command that trains with word vectors for one step, eagerly."""
+def with_vectors(monkeypatch, eager_tasks):
+    """A command that trains with word vectors for one step."""
     # "The" is frequent, "cat" occurs once; "bird" is in the development text only.
     Path("train").write_text("The O\ncat B-X\n\nThe O\nsun B-X\n\n")
     Path("dev").write_text("a O\nBird B-X\n\n")
     Path("vectors").write_text("Bird 1 2 3\ncat 4 5 6\nmoon 7 8 9\n")
 
     def step(model, batches, score, *, save, **_):
-        model.run_eagerly = True
         rows = range(len(batches.examples))
         loss = model.train_on_batch(batches.inputs(rows), batches.targets(rows))
         save()

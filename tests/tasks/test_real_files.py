@@ -76,9 +76,7 @@ def test_every_question_can_be_trained_on(name, n_questions, n_within, data):
 
 
 @pytest.mark.parametrize("name, n_documents, n_tokens, n_mentions", DOCUMENTS)
-def test_documents_have_all_their_mentions(
-    name, n_documents, n_tokens, n_mentions, data
-):
+def test_documents_have_all_mentions(name, n_documents, n_tokens, n_mentions, data):
     documents = tasks.read_documents(data(name))
     assert len(documents) == n_documents and not has_singletons(documents)
     assert n_tokens == sum(len(s) for d in documents for s in d["sentences"])

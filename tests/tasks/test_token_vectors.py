@@ -58,9 +58,7 @@ def test_each_place_of_elmo_has_its_own_mix(config, place, eagerly):
 
 
 @pytest.mark.parametrize("trainable", [True, False])
-def test_given_vectors_are_those_of_their_words_and_others_are_random_of_their_size(
-    trainable,
-):
+def test_given_vectors_are_those_of_their_words_and_others_are_as_large(trainable):
     words = ["der", "und", "neu"]
     vectors = TokenVectors(words, 5, character_dim=2, trainable_words=trainable)
     given = np.arange(10, dtype=np.float32).reshape(2, 5)

@@ -13,9 +13,8 @@ LIMITS = ["--steps", "12", "--checkpoint-every", "3", "--evaluate-every", "5"]
 
 @pytest.fixture(scope="session")
 def built():
-    bilm = BidirectionalLanguageModel(
-        ElmoConfig.preset("test"), vocabulary_size=len(VOCABULARY)
-    )
+    n_words, config = len(VOCABULARY), ElmoConfig.preset("test")
+    bilm = BidirectionalLanguageModel(config, vocabulary_size=n_words)
     bilm.build()
     return bilm
 

@@ -12,50 +12,29 @@ from elmo_keras.training.options import Limits
 from elmo_keras.training.run import LOGS
 
 
-@pytest.fixture
-def trained(reused, tmp_path, monkeypatch):
-    """Trains with these results of evaluations, from the zero state and carried over.
-
-    Returns the progress, and the steps after which the model was kept.
-    """
-
-    def train(limits, results, chosen_by="zero"):
-        results, kept, share = [(99.0, 99.0), *results], [], chosen_by == "zero"
-        results = [
-            HeldOutPerplexity(Perplexity(z, z), Perplexity(c, c)) for z, c in results
-        ]
-        evaluate = mock.Mock(side_effect=results)
-        monkeypatch.setattr(callbacks.Validation, "evaluate", evaluate)
-        monkeypatch.setattr(
-            callbacks.Validation,
-            "_write_model",
-            lambda self: kept.append(self.model.run.progress.step),
-        )
-        monkeypatch.setattr(reused, "limits", limits)
-        before = reused.streams.zero_state_share
-        monkeypatch.setattr(reused.streams, "zero_state_share", share and before)
-        if not share:  # a batch has other arrays then
-            monkeypatch.setattr(reused.model, "run", None)
-        assert reused.attempt(tmp_path)
-        return reused.model.run.progress, kept, results
-
-    return train
-
-
 @pytest.mark.parametrize(
     ("chosen_by", "patience", "kept"), [("zero", 2, [0, 2, 4]), ("carried", 1, [0, 2])]
 )
 def test_training_ends_when_the_perplexity_stops_falling(
-    trained, chosen_by, patience, kept
+    reused, tmp_path, monkeypatch, chosen_by, patience, kept
 ):
     """The published procedure is judged with the state carried over."""
+    both = (99, 99), (9, 1), (8, 2), (8.5, 0.5), (8, 0.5), (1, 1)  # zero, carried over
+    results = [HeldOutPerplexity(Perplexity(z, z), Perplexity(c, c)) for z, c in both]
+    when, model, streams = [], reused.model, reused.streams
+    evaluate = mock.Mock(side_effect=results)
+    monkeypatch.setattr(callbacks.Validation, "evaluate", evaluate)
+    keep = lambda self: when.append(model.run.progress.step)
+    monkeypatch.setattr(callbacks.Validation, "_write_model", keep)
     limits = Limits(epochs=50, patience=patience, evaluate_every=2)
-    given = [(9.0, 1.0), (8.0, 2.0), (8.5, 0.5), (8.0, 0.5), (1.0, 1.0)]
-    progress, when, results = trained(limits, given, chosen_by)
-    n = kept[-1] // 2 + patience
+    monkeypatch.setattr(reused, "limits", limits)
+    if chosen_by == "carried":
+        monkeypatch.setattr(streams, "zero_state_share", 0)
+        monkeypatch.setattr(model, "run", None)  # a batch has other arrays then
+    assert reused.attempt(tmp_path)
+    n, progress = kept[-1] // 2 + patience, model.run.progress
     assert progress.step == 2 * n and progress.not_better == patience
-    assert when == kept
-    assert progress.evaluations() == results[: n + 1]
+    assert when == kept and progress.evaluations() == results[: n + 1]
 
 
 def test_a_perplexity_that_is_not_finite_ends_training(reused, tmp_path, monkeypatch):

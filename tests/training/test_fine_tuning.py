@@ -49,9 +49,7 @@ def weights_but_the_softmax(bilm):
     return bilm.token_representation.get_weights() + bilm.lstm.get_weights()
 
 
-def test_our_model_comes_with_its_softmax_and_vocabulary_or_gets_new_ones(
-    files, bilm, tmp_path
-):
+def test_our_model_has_its_softmax_and_vocabulary_or_new_ones(files, bilm, tmp_path):
     save_model(tmp_path / "ours", bilm, WORDS)
     files = [*files, "--init", str(tmp_path / "ours")]
     run = prepared(files)
@@ -67,9 +65,7 @@ def test_our_model_comes_with_its_softmax_and_vocabulary_or_gets_new_ones(
 
 
 @pytest.mark.slow  # it trains `en`
-def test_the_line_of_the_readme_fine_tunes_the_model_of_the_package(
-    tmp_path, monkeypatch, capsys
-):
+def test_the_line_of_the_readme_fine_tunes_the_model(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     topics = python_reference()
     lines = [" ".join(sentence) for topic in topics for sentence in topic]
@@ -101,7 +97,7 @@ def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
     save_model(tmp_path / "ours", bilm, WORDS)
     updates = ["--optimizer", "sgd", "--learning-rate", 3, "--epochs", "2"]
     files = [*files, "--init", tmp_path / "ours", *updates, *options]
-    for _ in range(2 if highest > 1 else 1):  # again it is finished, and says the same
+    for _ in range(2 if options else 1):  # again it is finished, and says the same
         assert train(files) == 1
         error = capsys.readouterr().err
         assert re.search(message, error) and error.count("\n") == 1
@@ -111,9 +107,7 @@ def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
 
 
 @pytest.mark.slow
-def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
-    files, bilm, tmp_path
-):
+def test_published_weights_get_a_softmax_that_is_warmed_up_alone(files, bilm, tmp_path):
     (tmp_path / "options.json").write_text(json.dumps(bilm.config.to_options()))
     with h5py.File(tmp_path / "weights.hdf5", "w") as file:
         write_weights(bilm, file)
@@ -149,9 +143,7 @@ def checkpoint(tmp_path):
     return ["--init", str(folder), "--vocabulary", str(tmp_path / "words.txt")]
 
 
-def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
-    files, checkpoint, bilm, tmp_path
-):
+def test_a_checkpoint_has_softmax_and_accumulators(files, checkpoint, bilm, tmp_path):
     (tmp_path / "bilm-tf/vocab.txt").write_text("<S>\n</S>\n<UNK>\nother\n")
     run = prepared([*files, *checkpoint, "--optimizer", "adagrad"])
     assert run.inputs.vocabulary.digest == WORDS.digest
@@ -175,7 +167,7 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
         (lambda a: [*a[:3], "{other}"], "should hold <S>, </S>, <UNK>"),
     ],
 )
-def test_a_wrong_start_is_refused(
+def test_wrong_starts_are_refused(
     files, checkpoint, tmp_path, error_of, change, message
 ):
     (tmp_path / "short").write_text("<S>\n</S>\n<UNK>\na\n")
@@ -187,9 +179,7 @@ def test_a_wrong_start_is_refused(
 
 
 @pytest.mark.slow  # it trains a model of its own
-def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_own_boundaries(
-    files, tmp_path
-):
+def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_boundaries(files, tmp_path):
     source = many_langs.write_files(tmp_path / "ko", many_langs.model_files())
     reused = prepared([*files, "--init", str(source), "--warm-up", "0"])
     start = load_bilm(source)

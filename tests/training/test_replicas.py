@@ -45,21 +45,11 @@ def trained(folder, *arguments):
     return losses, [v.numpy() for v in prepared_run.variables()], state
 
 
-@pytest.fixture(scope="module")
-def alone(small_text, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("alone")
-    return trained(folder, *small_text, "--batch-size", "8")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [["--batch-size", "4", "--replicas", "2"], ["--batch-size", "8", "--parts", "2"]],
-)
-def test_the_update_does_not_depend_on_how_rows_are_divided(
-    alone, small_text, arguments, tmp_path
-):
-    divided = trained(tmp_path, *small_text, *arguments)
+def test_rows_may_be_divided_in_any_way(small_text, tmp_path):
+    divided = "--batch-size 4 --replicas 2 --parts 2".split()
+    alone = trained(tmp_path / "alone", *small_text, "--batch-size", "8")
+    divided = trained(tmp_path / "divided", *small_text, *divided)
     np.testing.assert_allclose(divided[0], alone[0], rtol=1e-6)
     for one, other in zip(divided[1:], alone[1:]):
         for a, b in zip(one, other, strict=True):
@@ -83,20 +73,18 @@ def test_rows_without_text_change_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "tolerance"),
     [
-        (["--batch-size", "8", "--parts", "2"], 1e-5),  # sums in another order
-        (["--batch-size", "4", "--replicas", "2", "--full-softmax"], 1e-5),
+        ("--batch-size 4 --replicas 2 --parts 2", 1e-5),  # sums in another order
         # XLA rounds to the 8 bits of bfloat16 less often: 0.0015 of 3 nats.
-        (["--batch-size", "8", "--arithmetic", "mixed_bfloat16"], 0.005),
+        ("--batch-size 8 --full-softmax --arithmetic mixed_bfloat16", 0.005),
     ],
-    ids=["one device", "two replicas", "bfloat16"],
 )
-def test_50_steps_have_the_losses_of_the_plain_step(
+def test_compiled_steps_have_the_plain_losses(
     arguments, tolerance, small_text, tmp_path, capsys
 ):
     both = []
     for name in ("no-jit-compile", "jit-compile"):
-        options = [*small_text, *SIZES, *arguments, f"--{name}"]
-        losses, run = fitted(tmp_path / name, options, n_steps=50)
+        options = [*small_text, *SIZES, *arguments.split(), f"--{name}"]
+        losses, run = fitted(tmp_path / name, options, n_steps=20)
         assert run.model.run.jit_compile == (name == "jit-compile")
         both.append([losses, *run.variables()])
     for plain, compiled in zip(*both, strict=True):
@@ -161,9 +149,7 @@ def start_workers(folder, arguments, *, dying_step=None):
 
 
 @pytest.mark.slow
-def test_two_processes_train_as_one_and_resume_when_one_was_killed(
-    small_text, tmp_path
-):
+def test_two_processes_train_as_one_and_resume_after_a_kill(small_text, tmp_path):
     one = tmp_path / "one"
     alone = [*small_text, *ARGUMENTS, "--batch-size", "8"]
     assert train([*alone, "--output", str(one)]) == 0

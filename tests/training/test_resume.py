@@ -63,12 +63,11 @@ def stop_after(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["--replicas", "2"], ["--parts", "2"]])
-def test_killed_many_times_it_ends_bit_for_bit_as_if_it_had_not_been(
-    small_run, arguments, tmp_path
-):
+def test_kills_change_no_bit_of_the_result(small_run, tmp_path):
+    """With two replicas, each of which reads its rows in two parts."""
     kills = int(os.environ.get("KILLS", 5))
     n_steps = max(N_STEPS, 3 * kills)
+    arguments = "--replicas 2 --parts 2".split()
     run = prepared([*small_run, "--output", str(tmp_path), *arguments])
     assert run.attempt(tmp_path / "whole", n_steps=n_steps)
     # Counted over all attempts.
@@ -91,9 +90,8 @@ def test_killed_many_times_it_ends_bit_for_bit_as_if_it_had_not_been(
 @pytest.mark.slow
 def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_path):
     files = [*small_run, "--output", str(tmp_path / "model")]
-    process = subprocess.run(
-        [sys.executable, "-c", DYING_PROGRAM, "8", *files], cwd=ROOT
-    )
+    command = [sys.executable, "-c", DYING_PROGRAM, "8", *files]
+    process = subprocess.run(command, cwd=ROOT)
     assert process.returncode == -signal.SIGKILL
     assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("06")
     assert train(files) == 0
@@ -110,9 +108,7 @@ def test_a_stop_before_the_first_evaluation_keeps_what_was_learned(reused, tmp_p
     assert all(np.array_equal(*pair) for pair in zip(kept, trained, strict=True))
 
 
-def test_stops_and_a_damaged_checkpoint_cost_only_steps(
-    reused, uninterrupted, tmp_path
-):
+def test_stops_and_a_damaged_checkpoint_cost_steps(reused, uninterrupted, tmp_path):
     assert not reused.attempt(tmp_path / "model", stop=stop_after(5))
     load_bilm(tmp_path / "model")
     progress = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[1]["progress"]

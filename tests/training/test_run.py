@@ -37,16 +37,6 @@ def test_others_are_let_in_without_the_lock_and_an_old_directory_stays(tmp_path)
         pass
 
 
-@pytest.fixture
-def user(tmp_path, monkeypatch):
-    """The current folder, with texts and a model directory `old`."""
-    monkeypatch.chdir(tmp_path)
-    for name in "a.txt b.txt old/options.json old/weights.hdf5 old/vocab.txt".split():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(name)
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     ("output", "inputs", "problem"),
     [
@@ -63,18 +53,21 @@ def user(tmp_path, monkeypatch):
         ("old", {}, None),  # its training is resumed
     ],
 )  # fmt: skip
-def test_only_a_wrong_model_directory_is_refused(user, output, inputs, problem):
+def test_only_a_wrong_model_directory_is_refused(
+    output, inputs, problem, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     Path("taken/curves.png").mkdir(parents=True)
-    Path("old/training").mkdir()
-    Path("old/training/t").write_text("a b")
-    Path("other").mkdir()
-    for name in ("o.json", "weights.hdf5"):
-        Path("other", name).write_text("published")
-    before = sorted(user.rglob("*"))
+    files = "a.txt b.txt other/o.json other/weights.hdf5"
+    files += " old/options.json old/weights.hdf5 old/vocab.txt old/training/t"
+    for path in map(Path, files.split()):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("a b")
+    before = sorted(tmp_path.rglob("*"))
     settings = {n: inputs[n] for n in ("init", "options", "weights") if n in inputs}
     files = {"train": ["a.txt"], "valid": ["b.txt"]} | inputs
     data = {name: files[name] for name in files.keys() - settings.keys()}
     refused = pytest.raises(ValueError, match=problem)
     with refused if problem else contextlib.nullcontext():
         check_output(Path(output), TextData(**data), RunSettings(**settings))
-    assert sorted(user.rglob("*")) == before
+    assert sorted(tmp_path.rglob("*")) == before

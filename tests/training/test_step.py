@@ -70,9 +70,7 @@ def test_stream_losses_are_those_of_the_oracle(bilm, share, in_the_first_row):
 
 
 @pytest.mark.parametrize(("n_negatives", "clip"), [(None, 0.01), (3, 0.01), (3, 100.0)])
-def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(
-    bilm, n_negatives, clip
-):
+def test_a_step_is_adagrad_on_the_clipped_mean_gradient(bilm, n_negatives, clip):
     (batch,) = parts = batches(bilm, n_negatives)[-1]
     real = batch["weights"] > 0
     assert 0 < int(tf.reduce_sum(tf.cast(real, tf.int32))) < tf.size(real)

@@ -90,9 +90,7 @@ def test_an_epoch_can_start_at_any_step(streams):
 @pytest.mark.parametrize(
     ("n_negatives", "n_replicas", "n_parts"), [(None, 2, 1), (2, 2, 2), (2, 1, 4)]
 )
-def test_parts_of_all_replicas_are_the_whole_batch(
-    streams, n_negatives, n_replicas, n_parts
-):
+def test_parts_of_replicas_are_the_batch(streams, n_negatives, n_replicas, n_parts):
     whole = batches(streams(n_negatives=n_negatives), 0)
     context = tf.distribute.InputContext(1, 0, n_replicas)
     streams = streams(n_negatives=n_negatives)
@@ -117,22 +115,17 @@ def test_parts_of_all_replicas_are_the_whole_batch(
 
 def test_a_worker_gets_the_batches_of_its_replicas(streams):
     contexts = (tf.distribute.InputContext(*of) for of in ((1, 0, 4), (2, 1, 4)))
-    whole, some = (
-        batches(streams(n_negatives=2), 0, 1, context=context) for context in contexts
-    )
+    made = streams(n_negatives=2)
+    whole, some = (batches(made, 0, 1, context=context) for context in contexts)
     assert_all_same(some, [e for i, e in enumerate(whole) if i % 4 in (2, 3)])
 
 
 SIZE, N, DRAWS = 50, 7, 4000
 
 
-@pytest.fixture(scope="module")
-def drawn():
+def test_words_are_drawn_as_often_as_expected():
     rng = np.random.default_rng(0)
-    return [draw_negatives(rng, N, SIZE) for _ in range(DRAWS)]
-
-
-def test_words_are_drawn_as_often_as_expected(drawn):
+    drawn = [draw_negatives(rng, N, SIZE) for _ in range(DRAWS)]
     counts = np.bincount(np.concatenate([n.ids for n in drawn]), minlength=SIZE)
     logs = [n.log_expected_counts(np.arange(SIZE)) for n in drawn]
     assert logs[0].dtype == np.float32

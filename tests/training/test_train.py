@@ -135,9 +135,7 @@ def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, mess
     assert change != ["--output", "/proc"] or shown == ""  # before the text is read
 
 
-def test_an_interrupted_training_says_so_and_ends_with_its_status(
-    files, monkeypatch, capsys
-):
+def test_an_interrupted_training_says_so_with_its_status(files, monkeypatch, capsys):
     def end(*_):
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -147,9 +145,7 @@ def test_an_interrupted_training_says_so_and_ends_with_its_status(
     assert interrupted in capsys.readouterr().out
 
 
-def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
-    files, tmp_path, capsys, monkeypatch
-):
+def test_a_dry_run_prints_or_refuses_the_cost(files, tmp_path, capsys, monkeypatch):
     assert train([*files, "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "24 sentences" in shown and "Memory of a replica: at least" in shown
@@ -178,7 +174,6 @@ def test_a_model_of_tokens_is_trained_resumed_and_started_from(files, tmp_path, 
     further = ["--init", str(model), *files[:4], *SIZES[2:]]
     started = str(tmp_path / "started")
     assert train([*further, "--epochs", "1", "--output", started]) == 0
-    before, *_, after = re.findall(
-        r"training: .*?mean ([\d.]+)", capsys.readouterr().out
-    )
+    shown = capsys.readouterr().out
+    before, *_, after = re.findall(r"training: .*?mean ([\d.]+)", shown)
     assert abs(float(before) - resumed) < 0.11 and float(after) < float(before)
