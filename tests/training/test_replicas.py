@@ -74,8 +74,9 @@ def test_rows_without_text_change_nothing(tmp_path):
     ("arguments", "tolerance"),
     [
         ("--batch-size 4 --replicas 2 --parts 2", 1e-5),  # sums in another order
+        ("--batch-size 8 --full-softmax", 1e-5),
         # XLA rounds to the 8 bits of bfloat16 less often: 0.0015 of 3 nats.
-        ("--batch-size 8 --full-softmax --arithmetic mixed_bfloat16", 0.005),
+        ("--batch-size 8 --arithmetic mixed_bfloat16", 0.005),
     ],
 )
 def test_compiled_steps_have_the_plain_losses(
