@@ -28,8 +28,13 @@ ATOL = 0.01  # of scores up to about 1, by products in int8
 
 
 @pytest.fixture(scope="module")
-def layers(model_directory):
-    return Embedder(model_directory, layers="all").encode(SENTENCES)
+def embedder(model_directory):
+    return Embedder(model_directory, layers="all")
+
+
+@pytest.fixture(scope="module")
+def layers(embedder):
+    return embedder.encode(SENTENCES)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +89,10 @@ def test_roles_are_those_of_the_given_predicate(head, model_directory, layers):
 
 
 def test_roles_of_a_long_sentence_are_those_of_a_window_around_the_predicate(
-    head, model_directory, monkeypatch
+    head, embedder, monkeypatch
 ):
     light, words = LightTagger(read_head(head("srl"))), "The bank of Ann .".split() * 9
-    [layers] = Embedder(model_directory, layers="all").encode([words])
+    [layers] = embedder.encode([words])
     whole = Batch([words], [layers])
     expected = [*light.tag_predicates(whole, [(0, 2), (0, 20), (0, 44)])]
     monkeypatch.setattr(light_heads, "WINDOW", 10)
@@ -159,11 +164,11 @@ def test_a_head_has_the_weights_of_its_model(kind, model_directory, tmp_path):
         np.testing.assert_allclose(saved[name], weight, atol=atol, err_msg=name)
 
 
-def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(head, model_directory):
+def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(head, embedder):
     rng = np.random.default_rng(0)
     words = "the bank of a river money Ann sleeps , .".split()
-    sentences = [list(rng.choice(words, n)) for n in rng.integers(1, 30, 200)]
-    layers = Embedder(model_directory, layers="all").encode(sentences)
+    sentences = [list(rng.choice(words, n)) for n in rng.integers(1, 30, 60)]
+    layers = embedder.encode(sentences)
     tagger = LightTagger(read_head(head("ner")))
     classifier = LightClassifier(read_head(head("sentiment")))
     parser = LightParser(read_head(head("ud")))
