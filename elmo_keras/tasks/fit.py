@@ -391,7 +391,6 @@ def fit_until_best(
     `seconds_per_epoch` is without the first one, which is traced.
     """
     best, best_key, best_epoch, weights = {}, None, 0, []
-    variables = model.trainable_variables
     losses, seconds = [], []
     for epoch in range(1, epochs + 1):
         dataset = batches.shuffled(seed, epoch)
@@ -407,7 +406,7 @@ def fit_until_best(
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
-        trained = [np.copy(w) for w in variables]
+        trained = [np.copy(w) for w in model.trainable_variables]
         scores = {name: float(value) for name, value in score().items()}
         if progress:
             line = f"{name}  loss {losses[-1]:.4f}  dev {percentages(scores)}"
@@ -415,12 +414,12 @@ def fit_until_best(
         key = next(iter(scores.values())), -losses[-1]
         if best_key is None or key > best_key:
             best, best_key, best_epoch = scores, key, epoch
-            weights = [np.copy(w) for w in variables]
+            weights = [np.copy(w) for w in model.trainable_variables]
             save()
         if epoch - best_epoch >= patience:
             break
-        _assign(variables, trained)
-    _assign(variables, weights)
+        _assign(model, trained)
+    _assign(model, weights)
     return {
         "dev": best,
         "best_epoch": best_epoch,
@@ -430,8 +429,8 @@ def fit_until_best(
     }
 
 
-def _assign(variables, values):
-    for variable, value in zip(variables, values):
+def _assign(model, values):
+    for variable, value in zip(model.trainable_variables, values):
         variable.assign(value)
 
 

@@ -541,8 +541,8 @@ class Coreference(Task):
 
     Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size
     has no effect; the documents of --train are cut into parts of --sentences. The first
-    score is the mean F1 of MUC, B³ and CEAF φ4; links are as likely as raises that of the
-    held-out documents. Whether entities that are mentioned only
+    score is the mean F1 of MUC, B³ and CEAF φ4; the scores of links get the constant that
+    raises it most on --dev. Whether entities that are mentioned only
     once are learned, found and scored depends on --train: they are if it has such,
     unless --no-singletons leaves them out of all files.
 
