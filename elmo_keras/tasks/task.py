@@ -542,9 +542,9 @@ class Coreference(Task):
     Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size
     has no effect; the documents of --train are cut into parts of --sentences. The first
     score is the mean F1 of MUC, B³ and CEAF φ4; the scores of links get the constant that
-    raises it most on --dev. Whether entities that are mentioned only
-    once are learned, found and scored depends on --train: they are if it has such,
-    unless --no-singletons leaves them out of all files.
+    raises it most on --dev. Whether entities that are mentioned only once are learned,
+    found and scored depends on --train: they are if it has such, unless --no-singletons
+    leaves them out of all files.
 
         elmo-keras coreference --train train.conll --dev dev.conll --output DIR
 
@@ -625,8 +625,8 @@ class Coreference(Task):
             results = []
             for example, output in zip(examples, outputs):
                 none, antecedents = np.split(output["scores"], [1], axis=1)
-                scores = np.concatenate([none - shift, antecedents], axis=1)
-                links = model.decode(None, output | {"scores": scores})
+                moved = np.concatenate([none - shift, antecedents], axis=1)
+                links = model.decode(None, output | {"scores": moved})
                 results.append(model.result(example, links[0].numpy()))
             values = self.scores(self.statistics(model, examples, results)).values()
             return next(iter(values)), -abs(shift)

@@ -46,7 +46,6 @@ def lite(lite_file):
 def job(cluster, lite, tmp_path):
     """Runs a job over `text.txt` into `out`."""
     (tmp_path / "text.txt").write_text("\n".join(LINES))
-
     embedder = Embedder(lite, **CHOICE, lazy=True)
 
     def run(inputs=tmp_path / "text.txt", **options):
