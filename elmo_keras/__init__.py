@@ -18,11 +18,12 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.formats.model_directory import find_model as find_model
     from elmo_keras.formats.model_directory import load_bilm as load_bilm
     from elmo_keras.formats.model_directory import save_model as save_model
+    from elmo_keras.heads.fit import train_head as train_head
+    from elmo_keras.heads.layer_cache import precompute_layers as precompute_layers
+    from elmo_keras.heads.pipeline import pipeline as pipeline
     from elmo_keras.hub.hugging_face import push_to_hub as push_to_hub
     from elmo_keras.language_model import LanguageModel as LanguageModel
     from elmo_keras.mirrored_strategy import MirroredStrategy as MirroredStrategy
-    from elmo_keras.pipelines.pipeline import pipeline as pipeline
-    from elmo_keras.tasks.layer_cache import precompute_layers as precompute_layers
     from elmo_keras.text.characters import character_ids as character_ids
     from elmo_keras.text.corpus import Corpus as Corpus
     from elmo_keras.text.tokenizers import split_words as split_words
@@ -58,13 +59,14 @@ _MODULES = {
     "export_elmo": "export.version_directory",
     "find_model": "formats.model_directory",
     "load_bilm": "formats.model_directory",
-    "pipeline": "pipelines.pipeline",
-    "precompute_layers": "tasks.layer_cache",
+    "pipeline": "heads.pipeline",
+    "precompute_layers": "heads.layer_cache",
     "push_to_hub": "hub.hugging_face",
     "read_embeddings": "embed.embeddings",
     "save_model": "formats.model_directory",
     "split_words": "text.tokenizers",
     "tokenize": "text.tokens",
+    "train_head": "heads.fit",
 }
 __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -1,13 +1,17 @@
 """Checks of what constructors are given: a ValueError names the argument; and extras."""
 
+import dataclasses
 import importlib
 import reprlib
-from collections.abc import Sequence
+import types
+import typing
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+T = TypeVar("T")
 MAX_SIZE = 2**31 - 1  # of a dimension
 MAX_FLOAT = 3e38  # of float32
 
@@ -94,3 +98,45 @@ def shortened(value: object) -> str:
     """`repr(value)`, without most of it where it is very long or deep."""
     text = _REPR.repr(value)
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"
+
+
+def from_json(cls: type[T], values: Any) -> T:
+    """An instance of a dataclass from an object of JSON.
+
+    Raises:
+        ValueError: a field is missing, unknown, or of another type than it is annotated.
+    """
+    hints = typing.get_type_hints(cls)
+    if not isinstance(values, Mapping):
+        raise ValueError(f"An object is expected, not {shortened(values):.80}")
+    if unknown := sorted(values.keys() - hints.keys()):
+        raise ValueError(f"`{unknown[0]}` is not known: another version saved it.")
+    for name, value in values.items():
+        if not _has_type(value, hints[name]):
+            expected = getattr(hints[name], "__name__", None) or hints[name]
+            raise ValueError(
+                f"`{name}` should be {expected}. Received: {shortened(value):.80}"
+            )
+    fields: Any = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
+    for field in fields:
+        if field.name not in values and field.default is dataclasses.MISSING:
+            raise ValueError(f"`{field.name}` is missing: another version saved it.")
+    return cls(**values)
+
+
+def _has_type(value, expected):
+    """Whether a value of JSON is of an annotated type: plain, `X | None`, list or dict."""
+    origin, inner = typing.get_origin(expected), typing.get_args(expected)
+    if expected is Any:
+        return True
+    if origin is types.UnionType:
+        return any(_has_type(value, one) for one in inner)
+    if origin is list:
+        return isinstance(value, list) and all(_has_type(v, *inner) for v in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            _has_type(v, inner[1]) for v in value.values()
+        )
+    if expected is float:
+        return _is_number(value)
+    return type(value) is (type(None) if expected is None else expected)

@@ -15,10 +15,11 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.heads.find import absolute_head
+from elmo_keras.heads.head import copy_model
+from elmo_keras.heads.pipeline import pipeline
+from elmo_keras.heads.texts import Text
 from elmo_keras.hub.local_files import absolute
-from elmo_keras.pipelines.pipeline import absolute_head, pipeline, type_of
-from elmo_keras.pipelines.texts import Text
-from elmo_keras.tasks.head_files import copy_model
 
 
 class _Component:
@@ -124,14 +125,15 @@ class _Analyzer(_Component):
         super().__init__(absolute_head(model))
 
     def _load(self, model):
-        if type_of(model) != self.type:
+        loaded = pipeline(model)
+        if loaded.type != self.type:
             raise ValueError(f"{model} labels no {self.type}. Give one that does.")
-        return pipeline(model)
+        return loaded
 
     @property
     def labels(self) -> tuple[str, ...]:
         # spaCy asks before the folder of a model is read.
-        return () if self._loaded is None else tuple(self._loaded.model.labels)
+        return () if self._loaded is None else tuple(self._loaded.labels)
 
     def _annotate(self, docs):
         for doc, results in zip(docs, self.loaded.pipe(map(_read, docs))):

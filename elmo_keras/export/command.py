@@ -8,10 +8,11 @@ from cyclopts import Parameter
 
 from elmo_keras.config import Splitting
 from elmo_keras.export.version_paths import check_export, export_metadata
+from elmo_keras.heads.find import find_head, is_head, keras_file
+from elmo_keras.heads.head import keras_model, read_head
+from elmo_keras.heads.kinds import load_models
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
-from elmo_keras.pipelines.pipeline import find_head, is_head, keras_file
-from elmo_keras.tasks.head_files import keras_model, read_head
 from elmo_keras.util.arguments import (
     Count,
     Finite,
@@ -26,7 +27,7 @@ from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo
-    from elmo_keras.tasks.task_model import TaskModel
+    from elmo_keras.heads.model import TaskModel
 
 MIX = Parameter(group="Mix of the layers")
 SAVED = Parameter(group="SavedModel")
@@ -125,8 +126,7 @@ def export(
 
     MODEL is a model directory, a .zip of one, the name or address of a published model,
     a Keras model saved with an `Elmo` layer, whose language model and mix are exported,
-    or a model or a head of a task (tag, parse, classify, entail, answer), which is
-    exported itself. The export is a SavedModel in OUT_DIR/VERSION, a new folder each time.
+    or a model or a head that `train-head` made, which is exported itself. The export is a SavedModel in OUT_DIR/VERSION, a new folder each time.
     OUT.tflite is one file, which `Embedder` and `embed --model OUT.tflite` read without
     TensorFlow. `packed` is a model directory with matrices in int8, a quarter of the
     size, for all that reads models.
@@ -276,12 +276,11 @@ def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":
     """A model of a task, or the only `Elmo` layer, or the one of a name."""
     from elmo_keras.elmo import Elmo
     from elmo_keras.formats.keras_files import load_keras_model
-    from elmo_keras.tasks import import_models
-    from elmo_keras.tasks.task_model import TaskModel
+    from elmo_keras.heads.model import TaskModel
 
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
-    import_models()
+    load_models()
     model = load_keras_model(path)
     candidates = list(model.layers)
     if isinstance(model, TaskModel):

@@ -20,9 +20,9 @@ from elmo_keras.export.sentences import (
 )
 from elmo_keras.export.version_directory import describe, write_version
 from elmo_keras.export.version_paths import new_version
-from elmo_keras.tasks.answer_text import as_utf8, text_answers
-from elmo_keras.tasks.answering import QuestionAnswering
-from elmo_keras.tasks.task_model import TaskModel
+from elmo_keras.heads.answering.graph import as_utf8, text_answers
+from elmo_keras.heads.kinds import KINDS, find_kind, load
+from elmo_keras.heads.model import TaskModel
 from elmo_keras.text.tokens import pad_ragged, placed_words
 
 PREDICATE = "predicate"
@@ -55,11 +55,12 @@ def export_task(
     Raises:
         ValueError: models of this class are not exported, or an argument does not apply.
     """
-    name, finds_words = type(model).__name__, isinstance(model, QuestionAnswering)
-    if type(model).answers is TaskModel.answers:
+    name, finds_words = type(model).__name__, model.finds_words
+    if find_kind(model.kind).graph is None:
+        exported = ", ".join(kind.name for kind in KINDS.values() if kind.graph)
         raise ValueError(
-            f"A {name} can't be exported. Export a model of tag, parse, classify, entail "
-            "or answer; or the Elmo layer in this one, with --layer NAME."
+            f"A {name} can't be exported. Export a head of {exported}; or the Elmo layer "
+            "in this one, with --layer NAME."
         )
     if finds_words and (tokenizer not in (None, "words") or normalization is not None):
         raise ValueError(
@@ -83,9 +84,7 @@ def export_task(
         "task_model": name,
         **describe(vectors.elmo, signatures, splits, normalization),
     }
-    for key in ("tags", "labels"):
-        if hasattr(model, key):
-            metadata[key] = list(getattr(model, key))
+    metadata |= {key: list(getattr(model, key)) for key in model.listed}
     return write_version(output, version, root, signatures, metadata, warmup=warmup)
 
 
@@ -98,13 +97,13 @@ def task_signatures(
     tokens: with `sequence_len` for a model of one text, else padded with `""`. A model that
     answers questions finds words and their places itself, and has no `tokens`.
     """
-    fields, finds_words = model.text_fields, isinstance(model, QuestionAnswering)
+    fields, finds_words = model.text_fields, model.finds_words
     names = dict(zip(fields, [input_name] if len(fields) == 1 else fields))
     specs = {name: sentences_spec(name) for name in names.values()}
     token_specs = tokens_specs()
     if len(fields) > 1:
         token_specs = {f: sentences_spec(f, (None, None)) for f in fields}
-    if getattr(model, "predicate_dim", 0):
+    if PREDICATE in model.other_fields:
         specs[PREDICATE] = tf.TensorSpec((None,), tf.int32, name=PREDICATE)
         token_specs[PREDICATE] = specs[PREDICATE]
 
@@ -164,6 +163,8 @@ def answer_in_pieces(model, texts, predicate=None):
     if predicate is not None:
         predicate = ensure_predicate(predicate, texts["tokens"])
 
+    find_answers = load(find_kind(model.kind).graph)
+
     @tf.function(input_signature=[tf.TensorSpec((), tf.int64)], autograph=False)
     def piece(first):
         rows = slice(first, tf.minimum(first + at_once, n_rows))
@@ -171,7 +172,7 @@ def answer_in_pieces(model, texts, predicate=None):
         if predicate is not None:
             time = tf.shape(inputs["tokens"])[1]
             inputs[PREDICATE] = tf.one_hot(predicate[rows], time, dtype=tf.int32)
-        answers = model.answers(inputs)
+        answers = find_answers(model, inputs)
         return {name: set_width(x, width) for name, x in answers.items()}
 
     n_pieces = tf.maximum(-(-n_rows // at_once), 1)

@@ -19,7 +19,12 @@ MIX = "mix.json"
 CARD, CURVES = "model_card.md", "curves.png"
 CHARACTERS, WORDS = "characters.txt", "words.txt"
 # The files of a head, and of the one that finds the predicates of semantic roles.
-HEAD_FILES = "head.json", "head.npz", "predicates/head.json", "predicates/head.npz"
+HEAD_FILES = (
+    "head.json",
+    "head.safetensors",
+    "predicates/head.json",
+    "predicates/head.safetensors",
+)
 # Those that it may have besides options and weights.
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 TRAINING = "training"  # a folder

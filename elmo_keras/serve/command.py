@@ -10,10 +10,10 @@ from pathlib import Path
 
 from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.files import file_digest, installed_version
+from elmo_keras.heads.head import MODEL
 from elmo_keras.hub.cache import cache_folder, only_writer
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, WEIGHTS
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
-from elmo_keras.tasks.head_files import MODEL
 from elmo_keras.util.command import import_tensorflow, stopping
 
 # Requests that are on their way when the last answer is sent get UNAVAILABLE.

@@ -4,36 +4,83 @@ import importlib
 import re
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False  # as in `elmo_keras`
 if TYPE_CHECKING:
     from cyclopts import App
 
-# Command → its function, imported when it runs, and the line that lists it.
+ANSWERS, VECTORS = "Answers", "Vectors"
+TRAINING, SERVING = "Training", "Serving and models"
+
+
+class Command(NamedTuple):
+    function: str  # below `elmo_keras`, imported when it runs
+    line: str  # that lists it
+    group: str
+
+
 COMMANDS = {
-    "models": ("hub.command:models", "list models and heads; fetch published models"),
-    "train": ("train:train", "train, fine-tune or evaluate a language model"),
-    "embed": ("embed.command:embed", "write the vectors of a text file"),
-    "annotate": (
-        "pipelines.annotate:annotate",
+    "annotate": Command(
+        "heads.annotate.command:annotate",
         "label words, entities, roles or texts of a file",
+        ANSWERS,
     ),
-    "ask": ("pipelines.annotate:ask", "answer questions about a text file"),
-    "export": ("export.command:export", "write a SavedModel, or a file for LiteRT"),
-    "serve": ("serve.command:serve", "serve exports over gRPC and REST"),
-    "client": ("serve.client.command:client", "embed a text file by a server"),
-    "tag": ("tasks.command:tag", "train a tagger: words, entities, roles"),
-    "classify": ("tasks.command:classify", "train a classifier of texts"),
-    "entail": ("tasks.command:entail", "train a model of entailment"),
-    "answer": ("tasks.command:answer", "train a model that answers questions"),
-    "coreference": ("tasks.command:coreference", "train a model of coreference"),
-    "parse": ("tasks.command:parse", "train a parser of Universal Dependencies"),
-    "search": ("analyses.search:search", "find similar sentences of a file"),
-    "score": ("analyses.predictions:score", "print how probable sentences are"),
-    "substitutes": (
+    "ask": Command(
+        "heads.annotate.command:ask", "answer questions about a text file", ANSWERS
+    ),
+    "search": Command(
+        "analyses.search:search", "find similar sentences of a file", ANSWERS
+    ),
+    "score": Command(
+        "analyses.predictions:score", "print how probable sentences are", ANSWERS
+    ),
+    "substitutes": Command(
         "analyses.predictions:substitutes",
         "print words that fit in place of a word",
+        ANSWERS,
     ),
+    "embed": Command(
+        "embed.command:embed", "write the vectors of a text file", VECTORS
+    ),
+    "train": Command(
+        "train:train", "train, fine-tune or evaluate a language model", TRAINING
+    ),
+    "train-head": Command(
+        "heads.command:train_head",
+        "train what finds words, entities, roles, syntax, labels or answers",
+        TRAINING,
+    ),
+    "evaluate": Command(
+        "heads.command:evaluate", "score a head on a labelled file", TRAINING
+    ),
+    "export": Command(
+        "export.command:export", "write a SavedModel, or a file for LiteRT", SERVING
+    ),
+    "serve": Command(
+        "serve.command:serve", "serve exports over gRPC and REST", SERVING
+    ),
+    "client": Command(
+        "serve.client.command:client", "embed a text file by a server", SERVING
+    ),
+    "models": Command(
+        "hub.command:models", "list models and heads; fetch published models", SERVING
+    ),
+}
+# What people guess → what does it.
+_TRAINS = "`elmo-keras train-head {0} --train FILE` trains one"
+GUESSES = {
+    "tag": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",
+    "pos": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",
+    "ner": f"`elmo-keras annotate FILE --with en-ner` finds names; {_TRAINS.format('ner')}",
+    "parse": f"`elmo-keras annotate FILE --with en-ud` parses; {_TRAINS.format('ud')}",
+    "answer": f"`elmo-keras ask FILE QUESTION` answers; {_TRAINS.format('qa')}",
+    "classify": "`elmo-keras annotate FILE OUT.jsonl --with HEAD` labels texts; "
+    + _TRAINS.format("classify"),
+    "sentiment": "`elmo-keras annotate FILE OUT.jsonl --with ko-sentiment` labels texts; "
+    + _TRAINS.format("classify"),
+    "coreference": "`elmo-keras annotate FILE OUT.jsonl --with en-coref` links mentions; "
+    + _TRAINS.format("coref"),
+    "entail": f"`pipeline(HEAD)(premise, hypothesis)` labels pairs; {_TRAINS.format('entail')}",
 }
 # Addresses that no command reads; a `Path` of one would be another text.
 ELSEWHERE = re.compile(r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file)://")
@@ -58,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_app(*, lists: bool = False) -> "App":
     """The parser of all commands; `lists` is for the help that names all of them."""
-    from cyclopts import App, Parameter
+    from cyclopts import App, Group, Parameter
 
     app = App(
         "elmo-keras",
@@ -70,9 +117,16 @@ def make_app(*, lists: bool = False) -> "App":
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    for name, (function, line) in COMMANDS.items():
-        # Without a line, the docstring of the function is the help.
-        app.command(f"elmo_keras.{function}", name=name, help=line if lists else None)
+    names = dict.fromkeys(command.group for command in COMMANDS.values())
+    groups = {name: Group.create_ordered(name) for name in names}
+    for name, command in COMMANDS.items():
+        app.command(
+            f"elmo_keras.{command.function}",
+            name=name,
+            # Without a line, the docstring of the function is the help.
+            help=command.line if lists else None,
+            group=groups[command.group],
+        )
     app.register_install_completion_command()
     return app
 
@@ -80,8 +134,12 @@ def make_app(*, lists: bool = False) -> "App":
 def _call(program, arguments):
     from cyclopts import CycloptsError
 
+    if arguments[:1] and arguments[0] in GUESSES:
+        raise ValueError(
+            f"There is no command {arguments[0]}. {GUESSES[arguments[0]]}."
+        )
     if arguments[:1] and arguments[0] in COMMANDS:
-        module = COMMANDS[arguments[0]][0].partition(":")[0]
+        module = COMMANDS[arguments[0]].function.partition(":")[0]
         importlib.import_module(f"elmo_keras.{module}")  # names a missing package
     for argument in arguments:
         if ELSEWHERE.match(argument):
@@ -92,9 +150,10 @@ def _call(program, arguments):
     except CycloptsError as error:
         raise ValueError(f"{error} See {program} --help") from None
     except ValueError as error:
+        _, apps, _ = app.parse_commands(arguments)
         options = {
             option.field_info.name: option.name
-            for option in app[arguments[0]].assemble_argument_collection()
+            for option in apps[-1].assemble_argument_collection()
         }
         raise ValueError(_name_options(str(error), options)) from error
 

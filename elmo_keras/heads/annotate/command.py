@@ -1,0 +1,234 @@
+"""The commands `annotate` and `ask`."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+
+from elmo_keras.embed.outputs import (
+    Parts,
+    check_output,
+    read_part_metadata,
+    read_parts,
+    write_part,
+)
+from elmo_keras.files import file_digest, on_disk
+from elmo_keras.heads.annotate import formats
+from elmo_keras.heads.answering.pipeline import AnswerPipeline
+from elmo_keras.heads.find import find_head, keras_file
+from elmo_keras.heads.pipeline import pipeline, pipeline_type, predict_texts
+from elmo_keras.heads.texts import Text, read_text
+from elmo_keras.progress import Progress
+from elmo_keras.text.files import lines_of
+from elmo_keras.text.length_batches import chunks
+from elmo_keras.util.arguments import Count
+from elmo_keras.util.command import INTERRUPTED, stopping
+
+PART_BYTES = 2**18  # of text, the least work that a kill can cost
+Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
+
+
+def annotate(
+    text: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    output: Path | None = None,
+    /,
+    *,
+    pipelines: Names,
+    overwrite: bool = False,
+) -> int:
+    """Labels the words, syntax, entities, roles or lines of a text file.
+
+    TEXT holds a text or a paragraph a line, plain or gzipped, with an empty line before
+    another document; `-` is standard input. OUT.conllu is CoNLL-U, OUT.jsonl has the
+    results of each line, OUT.html shows entities in colours and arcs between words; without
+    OUT, the sentences are printed, and a table of the entities. After an interruption
+    the same command resumes.
+
+        elmo-keras annotate text.txt --with en-ner
+        elmo-keras annotate text.txt text.conllu --with en-ud en-ner en-srl
+
+    Args:
+        text: TEXT
+        output: ….conllu, ….jsonl or ….html
+        pipelines: of en-ud, en-pos, en-ner, en-srl, ko-ud, ko-pos, ko-ner, for OUT.jsonl
+            also en-coref, ko-sentiment; folders of heads, .keras files, hf://OWNER/NAME
+        overwrite: replace an earlier output as soon as the new one is finished
+    """
+    source = _source(text)
+    source.stat()
+    if not pipelines or len({*pipelines}) < len(pipelines):
+        raise ValueError(
+            f"--with should name different pipelines, such as en-pos. Received: "
+            f"{' '.join(pipelines) or 'none'}"
+        )
+    suffix = "" if output is None else output.suffix.lower()
+    if output is not None:
+        suffixes = tuple(formats.FORMATS)
+        check_output(output, [source], suffixes=suffixes, overwrite=overwrite)
+    _check_types(pipelines, suffix)
+    loaded: list[Any] = [*map(pipeline, pipelines)]
+    with source.open("rb") as file:
+        lines = _paragraphs(lines_of(file, source))
+        if output is None:
+            # What is typed is answered line by line.
+            parts = ([line] for line in lines) if os.isatty(file.fileno()) else [lines]
+            try:
+                return _print(parts, loaded)
+            except KeyboardInterrupt:
+                return INTERRUPTED
+        heads = [_fingerprint(name) for name in pipelines]
+        job = {"pipelines": pipelines, "heads": heads, "format": suffix}
+        parts = Parts(output, ".npy", read_part_metadata)
+        with stopping() as stop, parts.only_writer():
+            parts.open(job, overwrite=overwrite)
+            with Progress() as bar:
+                written = _write_parts(lines, loaded, parts, suffix, stop)
+                parts.count(written, bar, lambda _: None, lambda: False)
+            title = formats.html_head(output.stem, loaded) if suffix == ".html" else ""
+            _join_parts(parts, title)
+    print(f"The annotated text is in {output}")
+    return 0
+
+
+def _source(text):
+    return Path("/dev/stdin" if text == "-" else text)
+
+
+def _check_types(names, suffix):
+    types = [pipeline_type(name) for name in names]
+    for name, found in zip(names, types):
+        if found == "pairs":
+            raise ValueError(
+                f"{name} takes two texts. `elmo-keras ask` asks questions."
+            )
+        if found == "texts" and suffix != ".jsonl":
+            raise ValueError(
+                f"{name} reads whole texts. Give an OUT that ends in .jsonl."
+            )
+    types = ["words" if found == "syntax" else found for found in types]
+    if suffix != ".jsonl" and len({*types}) < len(types):
+        raise ValueError(
+            "--with should name one pipeline for words or syntax, one for entities and one "
+            "for roles. For several of a type, give an OUT that ends in .jsonl."
+        )
+
+
+def _fingerprint(name):
+    if file := keras_file(name):
+        return file_digest(file)
+    return "".join(file_digest(f) for f in sorted(find_head(name).rglob("head.*")))
+
+
+def _paragraphs(lines):
+    """Lines with their numbers, and what begins: a document at the start and after an empty line."""
+    opens = "newdoc"
+    for number, line in enumerate(lines, 1):
+        yield number, opens, line
+        opens = "newpar" if line.strip() else "newdoc"
+
+
+def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
+    tokenizer = pipelines[0].tokenizer  # all annotate the same words
+    texts = (
+        read_text(0, line.decode().rstrip("\r\n"), tokenizer)._replace(
+            number=number, opens=opens
+        )
+        for number, opens, line in lines
+    )
+    return predict_texts(pipelines, texts)
+
+
+def _print(parts, pipelines) -> int:
+    color, spans = sys.stdout.isatty(), []
+    for lines in parts:
+        for text, predictions in _predict(lines, pipelines):
+            print(formats.terminal(text, pipelines, predictions, color=color), end="")
+            for p, prediction in zip(pipelines, predictions):
+                if p.type == "entities":
+                    spans += p.annotate(text, prediction)
+    if spans:
+        print(f"\n{formats.table(spans)}", end="")
+    return 0
+
+
+def _write_parts(lines, pipelines, parts, suffix, stop):
+    """Annotates the parts that are missing, each an array of the bytes of its results."""
+    write = formats.FORMATS[suffix]
+    for index, chunk in enumerate(chunks(lines, PART_BYTES, lambda x: len(x[-1]))):
+        content = b"".join(line for *_, line in chunk)
+        digest = hashlib.sha256(content).hexdigest()
+        metadata = parts.metadata(index, digest)
+        is_new = metadata is None
+        if metadata is None:
+            metadata, content = {"digest": digest, "tokens": 0}, []
+            for text, predictions in _predict(chunk, pipelines):
+                if stop.is_set():
+                    raise KeyboardInterrupt
+                metadata["tokens"] += sum(map(len, text.sentences))
+                content.append(write(text, pipelines, predictions))
+            results = np.frombuffer("".join(content).encode(), np.uint8)
+            metadata["lengths"] = [len(results)]
+            write_part(parts, index, [results], metadata)
+        yield is_new, len(chunk), metadata["tokens"]
+
+
+def _join_parts(parts, head):
+    with on_disk(parts.whole) as whole:
+        whole.write(head.encode())
+        for _, (results,) in read_parts(parts.parts_from(0), (None,)):
+            whole.write(results)
+    parts.finish(parts.whole)
+
+
+def ask(
+    text: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    questions: Annotated[list[str], Parameter(consume_multiple=True)],
+    /,
+    *,
+    model: str = "en-qa",
+    answers: Count = 1,
+) -> None:
+    """Answers questions with pieces of a text file.
+
+    TEXT is plain or gzipped; `-` is standard input. Each answer is printed with its
+    probability and its sentence.
+
+        elmo-keras ask text.txt "Who wrote it?" "When was it written?"
+
+    Args:
+        text: TEXT
+        questions: one or more
+        model: a name of the package, the folder of a head, a .keras file, or hf://OWNER/NAME
+        answers: how many answers to print to each question, of different parts of the text
+    """
+    source = _source(text)
+    with source.open("rb") as file:
+        context = b"".join(lines_of(file, source)).decode()
+    loaded = pipeline(model) if pipeline_type(model) == "pairs" else None
+    if not isinstance(loaded, AnswerPipeline):
+        raise ValueError(f"{model} answers no questions. Give a model that does.")
+    read = read_text(0, context, loaded.tokenizer)
+    asked = [
+        read_text(i, question, loaded.tokenizer) for i, question in enumerate(questions)
+    ]
+    for part in (read, *asked):
+        loaded.check_script(part)
+    results = loaded.best([(question, read) for question in asked], answers)
+    for question, best_answers in zip(questions, results):
+        print(formats.printable(question))
+        for best in best_answers:
+            if not best["text"]:
+                print(f"  no answer ({best['score']:.2f})")
+                continue
+            sentence = next(
+                context[spans[0][0] : spans[-1][1]]
+                for spans in read.spans
+                if spans[-1][1] > best["start"]
+            )
+            answer = formats.printable(best["text"])
+            print(f"  {answer} ({best['score']:.2f}): {formats.printable(sentence)}")

@@ -1,0 +1,89 @@
+"""Answers to questions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from elmo_keras.heads.answering.decoding import OffsetTokens, best_answer
+from elmo_keras.heads.pair_pipeline import PairPipeline
+from elmo_keras.heads.texts import Text, join, pieces, read_text
+from elmo_keras.text.length_batches import chunks
+
+# Tokens of a context that are read at once, with the rest of the last sentence; a longer
+# sentence is cut.
+MAX_CONTEXT = 400
+
+
+class AnswerPipeline(PairPipeline):
+    """The piece of `context` that answers `question`, or `""` with places of 0 for none.
+
+    The score is the probability of the answer, or of no answer; `no_answer_score` is the
+    latter in both cases, if the head learned that some questions have none.
+    """
+
+    fields = "question", "context"
+
+    def answer(self, pairs):
+        return [answers[0] for answers in self.best(pairs)]
+
+    def best(
+        self, pairs: Sequence[Sequence[Text]], n: int = 1
+    ) -> list[list[dict[str, Any]]]:
+        """The `n` best answers to each question, of different pieces of the context.
+
+        The best comes first. Scores are probabilities among the answers of all pieces.
+        """
+        parts = (
+            (i, question, part)
+            for i, (question, context) in enumerate(pairs)
+            if question.sentences
+            for part in _context_parts(context)
+        )
+        found: list[list] = [[] for _ in pairs]
+        for some in chunks(parts, self.batch_size, lambda part: len(part[2].tokens)):
+            contexts = self.batch([part.tokens for _, _, part in some])
+            questions = self.batch([join(q.sentences) for _, q, _ in some])
+            rows = self.model.scores(contexts, questions)
+            for (i, _, part), scores in zip(some, rows):
+                answer = best_answer(scores, self.model.longest_answer)
+                found[i].append((part, answer))
+        rows = zip(pairs, found)
+        return [self._answers(context, answers)[:n] for (_, context), answers in rows]
+
+    def _answers(self, context, answers):
+        """The answers of the parts that have one, the best first, or that there is none."""
+        total = np.logaddexp.reduce([answer.total for _, answer in answers])
+        results = []
+        # By the part that is the likeliest to have an answer.
+        log_none = min((a.none - a.total for _, a in answers), default=-np.inf)
+        none = float(np.exp(log_none))
+        more = {"no_answer_score": none} if self.model.unanswerable else {}
+        for part, answer in answers:
+            if answer.is_answer:
+                begin = part.begins[answer.span[0]]
+                source, endings = str(context.source), self.model.endings
+                text = part.answer(source, *answer.span, endings)
+                score = float(np.exp(answer.score - total))
+                end = begin + len(text)
+                results.append(context.at(begin, end, score=score, **more))
+        if not results:
+            results.append(context.at(0, 0, score=none, **more))
+        return sorted(results, key=lambda result: -result["score"])
+
+    def predict_examples(self, examples):
+        tokenizer = self.tokenizer
+        pairs = [
+            [read_text(0, e["question"]), read_text(0, e["text"], tokenizer)]
+            for e in examples
+        ]
+        return [answer["text"] for answer in self.answer(pairs)]
+
+
+def _context_parts(context):
+    """The tokens of a context in parts of whole sentences where they aren't too long."""
+    rows = ([*zip(*sentence)] for sentence in zip(context.sentences, context.spans))
+    cut = (piece for row in rows for piece in pieces(row, MAX_CONTEXT))
+    for part in chunks(cut, MAX_CONTEXT, len):
+        tokens, spans = zip(*join(part))
+        yield OffsetTokens(list(tokens), *zip(*spans))

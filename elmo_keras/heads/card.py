@@ -1,0 +1,125 @@
+"""The card of a trained head: its data, scores and mistakes."""
+
+import dataclasses
+import os
+import shlex
+import string
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from elmo_keras.heads.evaluation import label_statistics
+from elmo_keras.heads.task import Settings, Task
+from elmo_keras.util.markdown_table import markdown_table
+
+MAX_LABELS, MAX_MISTAKES = 20, 8
+DATA = "train", "dev", "test"
+
+
+def write_card(
+    path: Path,
+    task: Task,
+    settings: Settings,
+    examples: Mapping[str, Sequence],
+    results: dict[str, Any],
+    predictions: Sequence,
+) -> None:
+    """Writes the card of a finished run.
+
+    Args:
+        path: of the card.
+        task: the task.
+        settings: as they were given.
+        examples: train, dev and test → their examples.
+        results: the content of results.json.
+        predictions: for the examples of dev.
+    """
+    folder = settings.output
+    rows = [
+        [part, *(f"{100 * x:.1f}" for x in results[part].values())]
+        for part in ("dev", "test")
+        if results[part]
+    ]
+    template = Path(__file__).with_name("card.md.in").read_text(encoding="utf-8")
+    text = string.Template(template).substitute(
+        name=folder.resolve().name,
+        model=_model(folder, results["settings"]["model"]),
+        folder=folder,
+        kind=task.kind,
+        data=_data(settings, examples),
+        epochs=results["epochs"],
+        best_epoch=results["best_epoch"],
+        scores=markdown_table(["part", *results["dev"]], rows),
+        labels="\n\n".join(_labels(task, examples["dev"], predictions)),
+        made_by=_made_by(task, settings),
+    )
+    path.write_text(text, encoding="utf-8")
+
+
+def _model(folder, language_model):
+    if size := sum(file.stat().st_size for file in folder.glob("head.*")):
+        return f"A head of `{language_model}`, {size / 1e6:.2f} MB in int8"
+    return "A Keras model"
+
+
+def _is_file(data):
+    return isinstance(data, (str, os.PathLike))
+
+
+def _data(settings, examples):
+    parts = []
+    for part, rows in examples.items():
+        data = getattr(settings, part)
+        data = settings.train if data is None else data
+        source = f" of `{Path(data).name}`" if _is_file(data) else ""
+        if rows:
+            parts.append(f"{len(rows):,} examples{source} ({part})")
+    return "; ".join(parts)
+
+
+def _labels(task, examples, predictions):
+    """Lines of F1 by label and of the most frequent mistakes."""
+    scores, mistakes = label_statistics(task, examples, predictions)
+    rows = [*scores.items()][:MAX_LABELS]
+    labels = [f"{name} {100 * x.f1:.1f} ({x.count:,})" for name, x in rows]
+    pairs = [f"{m.expected} → {m.predicted} ({m.count})" for m in mistakes]
+    if labels:
+        yield f"F1 by label, with its number in dev: {', '.join(labels)}."
+    if pairs:
+        text = ", ".join(pairs[:MAX_MISTAKES])
+        yield f"Most frequent mistakes, expected → found: {text}."
+
+
+def _made_by(task, settings):
+    """The command of a run on files; of data in memory, the call."""
+    data = [getattr(settings, name) for name in DATA]
+    is_command = all(part is None or _is_file(part) for part in data)
+    values = {
+        field.name: getattr(one, field.name)
+        for one in (settings, task)
+        for field in dataclasses.fields(one)
+        if is_command or field.name not in DATA
+    }
+    defaults = {
+        f.name: f.default for x in (settings, task) for f in dataclasses.fields(x)
+    }
+    values = {
+        name: value
+        for name, value in values.items()
+        if value is not None and value != defaults[name]
+    }
+    if not is_command:
+        values = {name: str(x) if name == "output" else x for name, x in values.items()}
+        given = [f"{n}=…" for n, part in zip(DATA, data) if part is not None]
+        words = [
+            repr(task.kind),
+            *given,
+            *(f"{n}={x!r}" for n, x in values.items()),
+        ]
+        return f"```python\ntrain_head({', '.join(words)})\n```"
+    words = ["elmo-keras", "train-head", task.kind]
+    for name, value in values.items():
+        parts = value if isinstance(value, tuple) else [value]
+        parts = [] if value is True else map(str, parts)
+        words += f"--{name.replace('_', '-')}", *parts
+    return f"```sh\n{shlex.join(words)}\n```"

@@ -1,0 +1,64 @@
+"""Coreference of texts."""
+
+import warnings
+
+from elmo_keras.heads.pipeline import Pipeline
+from elmo_keras.heads.texts import join, pieces
+
+# Tokens that are read at once, with the rest of the last sentence; of a sentence; and, with
+# padding, of a part.
+MAX_LINKED, MAX_SENTENCE, MAX_PADDED = 4000, 250, 2**16
+
+
+class CoreferencePipeline(Pipeline):
+    """The entities of a text: a list of clusters, each a list of mentions."""
+
+    batch_size = 1  # so that each part of a text is one
+
+    def split(self, text):
+        sentences = [piece for s in text.sentences for piece in pieces(s, MAX_SENTENCE)]
+        parts = list(_bounded_parts(sentences))
+        if len(parts) > 1 or len(sentences) > len(text.sentences):
+            warnings.warn(
+                f"{self.name} links mentions within parts of about {MAX_LINKED:,} "
+                f"tokens, and reads sentences in pieces of {MAX_SENTENCE}.",
+                stacklevel=2,
+            )
+        return parts
+
+    def predict(self, batch):
+        """The number of tokens of each part, and its clusters: first and last tokens."""
+        return [
+            (sum(map(len, part)), self.model.predict([part])[0] if part else [])
+            for part in batch.sentences
+        ]
+
+    def annotate(self, text, predictions):
+        spans, results, before = join(text.spans), [], 0
+        for n_tokens, clusters in predictions:
+            for cluster in clusters:
+                mentions = [
+                    text.at(spans[before + first][0], spans[before + last][1])
+                    for first, last in sorted(cluster)
+                ]
+                results.append(mentions)
+            before += n_tokens
+        return results
+
+    def predict_examples(self, examples):
+        """The clusters of each document, read as a whole."""
+        return self.model.results(examples, self.model.batches(examples))
+
+
+def _bounded_parts(sentences):
+    """Sentences in parts of `MAX_LINKED` tokens, or fewer if much of them is padding."""
+    part, n_tokens, longest = [], 0, 0
+    for sentence in sentences:
+        longest = max(longest, len(sentence))
+        if part and (n_tokens >= MAX_LINKED or (len(part) + 1) * longest > MAX_PADDED):
+            yield part
+            part, n_tokens, longest = [], 0, len(sentence)
+        part.append(sentence)
+        n_tokens += len(sentence)
+    if part:
+        yield part

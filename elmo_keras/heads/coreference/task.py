@@ -1,0 +1,114 @@
+"""Coreference as a task."""
+
+import dataclasses
+
+import numpy as np
+
+from elmo_keras.heads.coreference import readers, scores
+from elmo_keras.heads.coreference.decoding import find_clusters
+from elmo_keras.heads.task import Task
+from elmo_keras.util.arguments import Count, Positive
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Coreference(Task):
+    """Trains a model of coreference: which mentions refer to the same entity.
+
+    Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size
+    has no effect; the documents of --train are cut into parts of --sentences. The first
+    score is the mean F1 of MUC, B³ and CEAF φ4; the scores of links get the constant that
+    raises it most on --dev. Whether entities that are mentioned only once are learned,
+    found and scored depends on --train: they are if it has such, unless --no-singletons
+    leaves them out of all files.
+
+        elmo-keras train-head coref --train train.conll --dev dev.conll --output DIR
+
+    Args:
+        hidden_units: size of the hidden layers that compute scores
+        longest: maximum length of a mention in tokens
+        mentions_per_token: λ, how many spans are kept
+        sentences: length of the parts into which training documents are cut
+        no_singletons: leave out entities that are mentioned once
+    """
+
+    hidden_units: Count = 150
+    longest: Count = 10
+    mentions_per_token: Positive = 0.4
+    sentences: Count = 25
+    no_singletons: bool = False
+
+    kind = "coref"
+    text_fields = columns = ("sentences",)
+    defaults = Task.defaults | {
+        "layer_dropout": 0.3,
+        "epochs": 15,
+        "word_dim": 50,
+        "character_dim": 64,
+    }
+
+    def read(self, path, *, training=False):
+        """The documents of a file; those of the training file are cut into parts."""
+        return self._parts(readers.read_documents(path), training)
+
+    def read_rows(self, rows, source, *, training=False):
+        return self._parts(readers.read_document_rows(rows, source), training)
+
+    def _parts(self, documents, training):
+        import scipy.optimize  # noqa: F401, so that it isn't missing after training
+
+        if self.no_singletons:
+            documents = list(map(readers.without_singletons, documents))
+        if not training:
+            return documents
+        kept, n = readers.has_singletons(documents), self.sentences
+        return [
+            part for d in documents for part in readers.windows(d, n, singletons=kept)
+        ]
+
+    def texts(self, examples):
+        return [sentence for e in examples for sentence in e["sentences"]]
+
+    def model_options(self, examples):
+        return {
+            "hidden_units": self.hidden_units,
+            "longest": self.longest,
+            "mentions_per_token": self.mentions_per_token,
+            "singletons": readers.has_singletons(examples),
+        }
+
+    def targets(self, examples, model):
+        """The mentions of each document: first token, last token, index of the cluster."""
+        rows = (
+            [(*mention, i) for i, c in enumerate(e["clusters"]) for mention in c]
+            for e in examples
+        )
+        return [np.array(mentions, "int32").reshape(-1, 3) for mentions in rows]
+
+    def statistics(self, model, examples, results):
+        """Entities mentioned once count if the model learned such."""
+        if not model.singletons:
+            examples = list(map(readers.without_singletons, examples))
+        clusters = [example["clusters"] for example in examples]
+        return scores.coreference_statistics(clusters, results)
+
+    def scores(self, statistics):
+        return scores.coreference_scores(statistics)
+
+    def calibrate(self, model, examples, batches):
+        """Moves the scores of antecedents to where the examples' F1 is the highest.
+
+        Most spans are no mention, so that the loss alone makes links too rare.
+        """
+        outputs = model.example_scores(batches)
+
+        def f1(shift):
+            results = []
+            for one in outputs:
+                none, antecedents = np.split(one["scores"], [1], axis=1)
+                moved = np.concatenate([none - shift, antecedents], axis=1)
+                results.append(find_clusters(one | {"scores": moved}, model.singletons))
+            values = self.scores(self.statistics(model, examples, results)).values()
+            return next(iter(values)), -abs(shift)
+
+        shift = max(np.arange(-2, 4.25, 0.25), key=f1)
+        model.antecedents.scores.bias.assign_add([shift])

@@ -1,0 +1,96 @@
+"""Labelled data as programs have it: files, lists, data frames and data sets."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elmo_keras.argument_checks import shortened
+from elmo_keras.heads.task import Task
+
+
+def read_examples(
+    task: Task, data: Any, name: str = "examples", *, training: bool = False
+) -> list[dict]:
+    """The examples of a file, or of labelled data in memory.
+
+    Args:
+        task: reads the files, and the rows.
+        data: a path; a list of dicts with the fields of the kind's files of JSON; a pair of
+            lists, of texts and of labels; a data frame of pandas or polars; a data set of
+            Hugging Face, whose numbers of classes become their names.
+        name: of the data in memory, for errors.
+        training: whether the examples are learned.
+
+    Raises:
+        ValueError: an example is not as the task needs it; the message names its place.
+        TypeError: the data is none of these.
+    """
+    if isinstance(data, (str, os.PathLike)):
+        return task.read(Path(data), training=training)
+    rows = [(f"row {i}", row) for i, row in enumerate(_rows(task, data, name))]
+    if not rows:
+        raise ValueError(f"`{name}` should hold examples. Received: none")
+    return task.read_rows(rows, name, training=training)
+
+
+def _rows(task: Task, data: Any, name: str) -> Iterable[dict]:
+    if isinstance(data, tuple) and len(data) == 2:
+        return _pairs(task, *data, name)
+    if hasattr(data, "to_dicts"):  # polars
+        data = data.to_dicts()
+    elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
+        data = data.to_dict("records")
+    classes = _class_names(getattr(data, "features", None))
+    if isinstance(data, (Mapping, bytes)) or not isinstance(data, Iterable):
+        raise _unlike(name, data)
+    rows = list(data)
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise _unlike(name, data)
+    return [
+        {key: _plain(value, classes.get(key)) for key, value in row.items()}
+        for row in rows
+    ]
+
+
+def _pairs(task, texts, labels, name):
+    """Rows of texts, or lists of tokens, and their labels."""
+    texts, labels = (_plain(list(column)) for column in (texts, labels))
+    if len(texts) != len(labels) or len(task.columns) > 1:
+        fields = f" with {', '.join(task.columns)}" if len(task.columns) > 1 else ""
+        raise ValueError(
+            f"`{name}` should be as many labels as texts, or a list of dicts{fields}. "
+            f"Received: {len(texts)} texts and {len(labels)} labels"
+        )
+    return [task.pair(*pair) for pair in zip(texts, labels)]
+
+
+def _class_names(features) -> dict[str, Sequence[str]]:
+    """The names of the classes of each column of a data set that has numbers of them."""
+    if not isinstance(features, Mapping):
+        return {}
+    columns = {k: getattr(f, "feature", f) for k, f in features.items()}
+    names = {key: getattr(feature, "names", None) for key, feature in columns.items()}
+    return {key: value for key, value in names.items() if value}
+
+
+def _plain(value: Any, names: Sequence[str] | None = None) -> Any:
+    """A value as JSON has it; numbers of classes as their names."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, names) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return names[value] if names and type(value) is int and value >= 0 else value
+
+
+def _unlike(name, data):
+    return TypeError(
+        f"`{name}` should be a path, a list of dicts, a pair of texts and labels, a data "
+        f"frame or a data set. Received: {shortened(data):.200}"
+    )

@@ -1,0 +1,600 @@
+"""Trains a head on labelled data, scores it and saves it; a finished run is kept."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras.callbacks import LambdaCallback
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.files import check_same_run, installed_version, replacing
+from elmo_keras.heads.batches import ExampleBatches
+from elmo_keras.heads.card import write_card
+from elmo_keras.heads.evaluation import percentages
+from elmo_keras.heads.examples import read_examples
+from elmo_keras.heads.head import MODEL, save_head
+from elmo_keras.heads.kinds import find_kind, load
+from elmo_keras.heads.layer_cache import LayerCache
+from elmo_keras.heads.model import TaskModel
+from elmo_keras.heads.pipeline import BasePipeline, pipeline
+from elmo_keras.heads.reading import hold_out
+from elmo_keras.heads.task import AUTO, NONE, UNRECORDED, Settings, Task
+from elmo_keras.heads.token_vectors import (
+    TokenVectors,
+    frequent_endings,
+    frequent_words,
+)
+from elmo_keras.heads.word_vector_files import WordVectorFile, read_lower_case_vectors
+from elmo_keras.hub.catalogue import CARD, HEAD_FILES, parts_of_model
+from elmo_keras.progress import Progress
+from elmo_keras.text.scripts import SCRIPTS, is_in_script
+from elmo_keras.util.command import CommandFailed
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
+
+RESULTS = "results.json"
+# Sizes of word and character vectors where ELMo is not at the input.
+WITHOUT_ELMO = {"word_dim": 100, "character_dim": 64}
+FEW_EXAMPLES = 1000
+FEW_STEPS, MAX_EPOCHS = 600, 50  # fewer steps are too few
+
+
+def train_head(
+    kind: str,
+    *,
+    train: Any,
+    output: str | Path | None = None,
+    dev: Any = None,
+    test: Any = None,
+    progress: bool = False,
+    **settings: Any,
+) -> BasePipeline:
+    """Trains a head on labelled data, and returns its pipeline.
+
+    Args:
+        kind: pos, ner, srl, ud, coref, qa, classify or entail.
+        train: labelled data: a file of the kind, see `elmo-keras train-head KIND --help`; a
+            list of dicts with the fields of its files of JSON; a pair of texts and labels;
+            a data frame; or a data set of Hugging Face.
+        output: folder of the head, its card, model.keras and results.json; a finished run is
+            not repeated. None for a temporary folder, see `save` of the pipeline.
+        dev: labelled data whose score decides when training stops; None for a share of `train`.
+        test: labelled data that is scored with the best weights.
+        progress: whether to print a line for each epoch, and show bars on standard error.
+        **settings: every option of the command: those of `Settings`, and those of the kind.
+
+    Returns:
+        A pipeline, see `elmo_keras.pipeline`: call it with texts; it has `evaluate` and
+        `save`.
+
+    Raises:
+        TypeError, ValueError: the kind, a setting, or an example can't be used; the message
+            names it. Nothing was written.
+        OSError: a file can't be read.
+        CommandFailed, FloatingPointError: training or writing failed.
+
+    >>> head = train_head("ner", train="labelled.jsonl", output="my-ner")  # doctest: +SKIP
+    >>> head("Bob left Paris.")[0]["label"]  # doctest: +SKIP
+    'PER'
+    """
+    make = load(find_kind(kind).task)
+    names = {field.name for field in dataclasses.fields(Settings)}
+    options = {name: settings.pop(name) for name in [*settings] if name not in names}
+    if unknown := sorted(options.keys() - {f.name for f in dataclasses.fields(make)}):
+        raise TypeError(f"`{unknown[0]}` is no setting of {kind}, nor of all kinds.")
+    temporary = None
+    if output is None:
+        temporary = tempfile.TemporaryDirectory(prefix=f"elmo-keras-{kind}-")
+        output = Path(temporary.name) / kind
+    run_settings = Settings(
+        train=train, output=Path(output), dev=dev, test=test, **settings
+    )
+    train_tasks(make(**options), run_settings, progress=progress)
+    with _seeded(run_settings.seed):
+        head = pipeline(output)
+    head.temporary = temporary  # is removed with the pipeline
+    return head
+
+
+def train_tasks(
+    task: Task, settings: Settings, *, progress: bool = False
+) -> list[tuple[str, dict[str, Any]]]:
+    """Trains a task and its companions; gives the folder and the results of each."""
+    results = []
+    for folder, one in {"": task, **task.companions()}.items():
+        run = dataclasses.replace(settings, output=settings.output / folder)
+        if progress and folder:
+            print(f"{folder}:")
+        results.append((folder, train_task(one, run, progress=progress)))
+    return results
+
+
+def train_task(
+    task: Task,
+    settings: Settings,
+    *,
+    caches: dict[Any, LayerCache] | None = None,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Trains a model, and writes it and its scores to a folder; a finished run is read.
+
+    Neither Keras' session nor the process's random numbers change.
+
+    Args:
+        task: reads the files, and makes and scores the model.
+        settings: data, folder and numbers.
+        caches: keeps the layers of a frozen language model for further runs on the same
+            data; pass the same dict to each.
+        progress: whether to print a line for each epoch, and show bars on standard error.
+
+    Returns:
+        The content of results.json: the scores `dev` and `test`, `best_epoch`, `epochs`,
+        their `losses`, `seconds`, `seconds_per_epoch`, `examples`, the learned `mixes` and
+        the `settings`. model.keras is the model after the best epoch so far. At the end,
+        there are model_card.md and, on a frozen language model, the head: see `save_head`.
+
+    Raises:
+        ValueError, OSError: a setting, a file or the language model can't be used, or the
+            folder holds another run; nothing was written.
+        CommandFailed, FloatingPointError: training or writing failed.
+    """
+    with _seeded(settings.seed):
+        run = prepare(task, settings, progress=progress)
+        if run.finished is not None:
+            return run.finished
+        try:
+            start = time.perf_counter()
+            cache = run.layer_cache({} if caches is None else caches, progress)
+            model = run.make_model()
+            best = run.fit(model, cache, progress)
+            seconds = round(time.perf_counter() - start, 2)
+            is_cached = cache is not None
+            return run.write(model, best, {"seconds": seconds, "cached": is_cached})
+        except OSError as error:
+            raise CommandFailed(error) from error
+
+
+@contextlib.contextmanager
+def _seeded(seed):
+    """Makes weights and dropout depend on a seed; Python's random numbers are put back.
+
+    Keras takes the seeds of its layers from Python's `random`.
+    """
+    state = random.getstate()
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(state)
+
+
+class Data(NamedTuple):
+    train: list[dict]
+    dev: list[dict]
+    test: list[dict]
+
+
+def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
+    """Reads the data and the language model of a run, and decides all its settings."""
+    arguments = settings
+    settings = resolve(settings, task.defaults)
+    finished = _read_results(settings)
+    data = read_data(task, settings)
+    texts = [text for part in data for text in task.texts(part)]
+    n_examples = settings.share * len(data.train)
+    settings = resolve_sizes(settings, task.defaults["epochs"], n_examples)
+    if settings.model == AUTO:
+        settings = dataclasses.replace(settings, model=package_model(texts))
+        if progress:
+            print(f"The language model is {settings.model}.", flush=True)
+    start = _start_vectors(settings, texts)
+    elmo = _elmo_layer(settings)  # fails before training if it can't be used
+    metadata = _metadata(task, settings, data, start, elmo)
+    if finished is not None:
+        source = settings.output / RESULTS
+        check_same_run(metadata, finished["settings"], source, "Name another folder.")
+    elif progress and start.words:
+        n_words = len({token.lower() for text in texts for token in text})
+        print(f"{len(start.words):,} of {n_words:,} words have a vector", flush=True)
+    n_kept = max(1, round(n_examples))
+    rows = np.random.default_rng(settings.seed).permutation(len(data.train))[:n_kept]
+    data = data._replace(train=[data.train[i] for i in sorted(rows)])
+    return Run(task, settings, arguments, data, texts, start, elmo, metadata, finished)
+
+
+def resolve(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
+    """Settings with the defaults of a task, if they fit each other.
+
+    Batches and epochs depend on the number of examples, see `resolve_sizes`.
+    """
+    if settings.freeze_word_vectors and settings.word_vectors is None:
+        raise ValueError("`freeze_word_vectors` needs `word_vectors`.")
+    is_cached = not (settings.no_cache or settings.fine_tune)
+    if settings.arithmetic not in (None, "float32") and not is_cached:
+        raise ValueError(
+            "`arithmetic` is for layers that are computed once. Leave out `fine_tune` "
+            "and `no_cache`."
+        )
+    defaults = {**defaults}
+    if settings.model in (None, NONE) or settings.elmo_at == "output":
+        defaults |= WITHOUT_ELMO
+    if settings.word_vectors:
+        defaults["word_dim"] = None
+    if is_cached and installed_version("ai-edge-litert"):
+        defaults["arithmetic"] = "int8"
+    values = {n: x for n, x in defaults.items() if getattr(settings, n) is None}
+    values["epochs"] = settings.epochs
+    if settings.model == NONE:
+        values["model"] = None
+    return dataclasses.replace(settings, **values)
+
+
+def resolve_sizes(settings: Settings, usual_epochs: int, n_examples: float) -> Settings:
+    """Settings whose batches and epochs are those for `n_examples`."""
+    # With 32, a hundred examples stop after too few steps: see the research notes.
+    batch_size = settings.batch_size or (8 if n_examples < FEW_EXAMPLES else 32)
+    enough = int(min(FEW_STEPS * batch_size / n_examples, MAX_EPOCHS))
+    epochs = settings.epochs or max(usual_epochs, enough)
+    return dataclasses.replace(settings, batch_size=batch_size, epochs=epochs)
+
+
+def _read_results(settings):
+    """The results of a finished run, or None; refuses a folder that can't be written."""
+    check_folder(settings.output)
+    names = RESULTS, MODEL, *HEAD_FILES[:2], CARD
+    path, model, *others = (settings.output / name for name in names)
+    data = settings.train, settings.dev, settings.test, settings.word_vectors
+    inputs = [Path(part) for part in data if isinstance(part, (str, os.PathLike))]
+    parts = () if settings.model in (None, AUTO) else parts_of_model(settings.model)
+    check_apart([path, model, *others], [*inputs, *parts])
+    if settings.output.exists():
+        check_file(model)
+    if not path.exists():
+        return None
+    with contextlib.suppress(ValueError, AttributeError):
+        results = json.loads(path.read_text("utf-8"))
+        if {"dev", "test", "settings"} <= results.keys():
+            return results
+    raise ValueError(f"{path} should hold the results of a task. Remove it.")
+
+
+def read_data(task: Task, settings: Settings) -> Data:
+    """The examples of all parts; without `dev`, a share of `train` is held out."""
+    train = read_examples(task, settings.train, "train", training=True)
+    dev, test = (
+        [] if part is None else read_examples(task, part, name)
+        for part, name in ((settings.dev, "dev"), (settings.test, "test"))
+    )
+    if settings.dev is None:
+        train, dev = hold_out(train, settings.dev_share)
+    if not train or not dev:
+        raise ValueError(
+            f"{data_name(settings.train, 'train')} has too few examples to train on some "
+            "and hold out others."
+        )
+    return Data(train[: settings.limit], dev, test)
+
+
+def data_name(data: Any, name: str) -> str:
+    """The path of a file; of data in memory the name of its argument."""
+    return str(data) if isinstance(data, (str, os.PathLike)) else f"`{name}`"
+
+
+def _metadata(task, settings, data, start, elmo):
+    """All that decides about the results of a run, by name."""
+    texts = json.dumps(data, ensure_ascii=False)
+    vectors = "\n".join(start.words).encode() + start.vectors.tobytes()
+    fingerprints = [
+        hashlib.sha256(content).hexdigest()[:16]
+        for content in (texts.encode(), vectors)
+    ]
+    values = vars(task) | vars(settings)
+    values |= {
+        "kind": task.kind,
+        "word_dim": start.vectors.shape[1],
+        "word_vectors": fingerprints[1] if start.words else None,
+        "data": fingerprints[0],
+        "weights": elmo.bilm.digest() if elmo else None,
+    }
+    return {
+        name: value if isinstance(value, int | float | None) else str(value)
+        for name, value in values.items()
+        if name not in UNRECORDED
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A training whose data is read and whose settings are decided.
+
+    Attributes:
+        task: the task.
+        settings: all settings, without None where a default applies.
+        arguments: the settings as they were given.
+        data: the examples; `train` has the share that is learned.
+        texts: the lists of tokens of all examples.
+        start: the word vectors to start with.
+        elmo: the `Elmo` layer, or None.
+        metadata: name → value of all that decides about the results.
+        finished: the results, if the folder has them already.
+    """
+
+    task: Task
+    settings: Settings
+    arguments: Settings
+    data: Data
+    texts: list[list[str]]
+    start: WordVectorFile
+    elmo: Elmo | None
+    metadata: dict[str, Any]
+    finished: dict[str, Any] | None
+
+    def layer_cache(
+        self, caches: dict[Any, LayerCache], progress: bool
+    ) -> LayerCache | None:
+        """The layers of all texts; None if the language model runs in every epoch."""
+        settings = self.settings
+        if settings.no_cache or settings.fine_tune or settings.model is None:
+            return None
+        key = settings.model, settings.arithmetic, self.metadata["data"]
+        if key not in caches:
+            caches.clear()  # a file of gigabytes each
+            start = time.perf_counter()
+            embedder = Embedder(
+                settings.model, layers="all", arithmetic=settings.arithmetic
+            )
+            caches[key] = LayerCache(embedder, self.texts, progress=progress)
+            if progress:
+                seconds = time.perf_counter() - start
+                print(
+                    f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True
+                )
+        return caches[key]
+
+    def make_model(self) -> TaskModel:
+        settings, examples = self.settings, self.data.train
+        vectors = _token_vectors(
+            settings, self.task.texts(examples), self.start, self.elmo
+        )
+        sizes = {"units": settings.units, "dropout": settings.layer_dropout}
+        return self.task.make_model(vectors, examples, **sizes)
+
+    def fit(
+        self, model: TaskModel, cache: LayerCache | None, progress: bool
+    ) -> "BestEpoch":
+        """Trains a model until it is best on dev, and saves it after each better epoch."""
+        settings: Any = self.settings  # without None, but for `patience`
+        task, data = self.task, self.data
+        labels, size = task.targets(data.train, model), settings.batch_size
+        batches = model.batches(data.train, labels=labels, cache=cache, batch_size=size)
+        rate = settings.learning_rate
+        if settings.schedule == "cosine":
+            n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
+            rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
+        adam: Any = keras.optimizers.Adam(rate, global_clipnorm=5.0)
+        options: Any = {"jit_compile": False}  # XLA has no strings
+        model.compile(adam, **options)
+        model(batches.inputs([0]))  # makes all variables, so that a step is traced once
+        model.optimizer.build(model.trainable_variables)
+
+        def score():
+            dev = model.batches(data.dev, cache=cache)
+            task.calibrate(model, data.dev, dev)
+            return score_model(task, model, data.dev, dev)
+
+        best = fit_until_best(
+            model,
+            batches,
+            score,
+            epochs=settings.epochs,
+            patience=settings.patience or settings.epochs,
+            seed=settings.seed,
+            save=lambda: self._save(model),
+            progress=progress,
+        )
+        if data.test:
+            test = model.batches(data.test, cache=cache)
+            best.results["test"] = score_model(task, model, data.test, test)[0]
+        return best
+
+    def _save(self, model):
+        folder = self.settings.output
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / MODEL) as temporary:
+            model.save(temporary)
+        for name in HEAD_FILES[:2]:  # of another model
+            (folder / name).unlink(missing_ok=True)
+
+    def write(
+        self, model: TaskModel, best: "BestEpoch", more: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Writes the head, its card and at last the results, which are returned."""
+        folder, name = self.settings.output, self.settings.model
+        mixes = {
+            place: {
+                "weights": [round(float(w), 6) for w in mix.layer_weights()],
+                "gamma": round(float(mix.gamma), 6),
+            }
+            for place, mix in model.token_vectors.mixes.items()
+        }
+        results = {"test": {}, **best.results, "examples": len(self.data.train)}
+        results |= {"mixes": mixes, **more, "settings": self.metadata}
+        if name is not None and not self.settings.fine_tune:
+            save_head(
+                model,
+                name,
+                folder,
+                arrays=self.task.head_arrays(self.data.train),
+                language=name if name in SCRIPTS else None,
+                tokenizer=self.task.tokenizer,
+            )
+        with replacing(folder / CARD) as temporary:
+            data = self.data._asdict()
+            write_card(
+                temporary, self.task, self.arguments, data, results, best.predictions
+            )
+        # results.json is written last: its presence means that the run is complete.
+        with replacing(folder / RESULTS) as temporary:
+            text = json.dumps(results, indent=1, ensure_ascii=False)
+            temporary.write_text(f"{text}\n", encoding="utf-8")
+        return results
+
+
+def _token_vectors(settings, texts, start, elmo):
+    dim = start.vectors.shape[1]
+    words = [*frequent_words(texts, settings.min_count), *start.words]
+    vectors = TokenVectors(
+        dict.fromkeys(words if dim else ()),
+        dim,
+        settings.character_dim,
+        elmo=elmo,
+        elmo_at=settings.elmo_at,
+        dropout=settings.dropout,
+        trainable_words=not settings.freeze_word_vectors,
+        endings=frequent_endings(
+            texts, settings.endings if dim else 0, settings.min_count
+        ),
+    )
+    vectors.assign_word_vectors(start.words, start.vectors)
+    return vectors
+
+
+def package_model(texts: Sequence[Sequence[str]]) -> str:
+    """The name of the package's language model for lists of tokens, by their script."""
+    sample = " ".join(" ".join(text) for text in texts[:: len(texts) // 500 + 1])
+    languages = [language for language in SCRIPTS if is_in_script(sample, language)]
+    if languages:
+        return languages[0]
+    raise ValueError(
+        "`model` should be given: the package's are for English and Korean, and most "
+        f"letters of the texts are of another script. `{NONE}` trains without one."
+    )
+
+
+def _elmo_layer(settings):
+    if settings.model is None:
+        return None
+    return Elmo.from_pretrained(
+        settings.model,
+        num_representations=2 if settings.elmo_at == "both" else 1,
+        layers=settings.layers,
+        l2=settings.l2 if settings.layers == "mix" else 0.0,
+        layer_norm=not settings.no_layer_norm,
+        dropout=settings.elmo_dropout,
+        trainable_bilm=settings.fine_tune,
+    )
+
+
+def _start_vectors(settings, texts) -> WordVectorFile:
+    path = settings.word_vectors
+    if path is None:
+        return WordVectorFile((), np.empty((0, settings.word_dim)))
+    file = read_lower_case_vectors(path, texts)
+    dim = file.vectors.shape[1]
+    if settings.word_dim not in (None, dim):
+        raise ValueError(
+            f"`word_dim` is {settings.word_dim}, but the vectors of {path} have {dim} "
+            "dimensions. Leave it out."
+        )
+    if not file.words:
+        raise ValueError(f"{path} has none of the words of the examples.")
+    return file
+
+
+def score_model(
+    task: Task, model: TaskModel, examples: list[dict], batches: ExampleBatches
+) -> tuple[dict[str, float], list]:
+    """The scores of a model on examples, from their batches; and its predictions."""
+    predictions = model.results(examples, batches)
+    return task.scores(task.statistics(model, examples, predictions)), predictions
+
+
+class BestEpoch(NamedTuple):
+    """What training found.
+
+    Attributes:
+        results: `dev`, the best scores; `best_epoch`, `epochs`, `losses` of all epochs; and
+            `seconds_per_epoch`, the median without the first one, which is traced.
+        predictions: what `score` gave beside the best scores.
+    """
+
+    results: dict[str, Any]
+    predictions: Any
+
+
+# Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
+# for which `fit` has no place, and with equal scores the lower loss decides.
+def fit_until_best(
+    model: keras.Model,
+    batches: ExampleBatches,
+    score: Callable[[], tuple[dict[str, float], Any]],
+    *,
+    epochs: int,
+    patience: int,
+    seed: int = 0,
+    save: Callable[[], None] = lambda: None,
+    progress: bool = False,
+) -> BestEpoch:
+    """Trains a compiled model and leaves it with the weights of its best epoch.
+
+    `score` gives scores, and what else is wanted of the best epoch. The first score
+    decides, higher being better; if it is equal, as F1 can be 0 in the first epochs, the
+    lower training loss. Training stops after `patience` epochs without a better one; the
+    order of the examples depends on `seed`. `save` is called after each epoch that is
+    better than those before. `score` may calibrate the model, which training then
+    continues without.
+    """
+    best, best_key, best_epoch, weights = ({}, None), None, 0, []
+    losses, seconds = [], []
+    for epoch in range(1, epochs + 1):
+        dataset = batches.shuffled(seed, epoch)
+        start, n_steps = time.perf_counter(), int(dataset.cardinality())
+        name, hidden = f"  epoch {epoch:3}", not progress
+        with Progress(
+            total=n_steps, desc=name, unit=" steps", leave=False, disable=hidden
+        ) as bar:
+            count = LambdaCallback(on_train_batch_end=lambda batch, logs: bar.update(1))
+            options: Any = {"shuffle": False, "verbose": 0, "callbacks": [count]}
+            history = model.fit(dataset, **options)
+        seconds.append(time.perf_counter() - start)
+        losses.append(float(history.history["loss"][0]))
+        if not np.isfinite(losses[-1]):
+            raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
+        trained = [np.copy(w) for w in model.trainable_variables]
+        scores, predictions = score()
+        scores = {name: float(value) for name, value in scores.items()}
+        if progress:
+            line = f"{name}  loss {losses[-1]:.4f}  dev {percentages(scores)}"
+            print(f"{line}  {seconds[-1]:.1f} s", flush=True)
+        key = next(iter(scores.values())), -losses[-1]
+        if best_key is None or key > best_key:
+            best, best_key, best_epoch = (scores, predictions), key, epoch
+            weights = [np.copy(w) for w in model.trainable_variables]
+            save()
+        if epoch - best_epoch >= patience:
+            break
+        _assign(model, trained)
+    _assign(model, weights)
+    results = {
+        "dev": best[0],
+        "best_epoch": best_epoch,
+        "epochs": len(losses),
+        "losses": losses,
+        "seconds_per_epoch": round(float(np.median(seconds[1:] or seconds)), 3),
+    }
+    return BestEpoch(results, best[1])
+
+
+def _assign(model, values):
+    for variable, value in zip(model.trainable_variables, values):
+        variable.assign(value)

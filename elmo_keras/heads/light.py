@@ -1,0 +1,112 @@
+"""What the networks of heads share without TensorFlow: layers of the biLM in, vectors out.
+
+A sentence has the same results alone and in any batch, to the last bit: products are
+sums of whole numbers, which are exact in any order.
+"""
+
+import numpy as np
+
+from elmo_keras.heads.head import Head
+from elmo_keras.heads.token_batch import TokenBatch
+from elmo_keras.lite.layers import LiteBiLstm, LiteDense
+from elmo_keras.lite.scalar_mix import weighted_sum
+
+_LSTM = "kernel", "recurrent_kernel", "bias"
+
+
+class LightTokenVectors:
+    """`TokenVectors` without characters: words, and the mixes of ELMo's layers."""
+
+    def __init__(self, head: Head):
+        arguments = head.vectors
+        self._place = arguments.elmo_at
+        self.layer_norm = head.elmo.layer_norm
+        dim = 2 * head.elmo.projection_dim
+        places = ("input", "output") if self._place == "both" else (self._place,)
+        self.mixes = [_read_mix(head, f"encoder/{name}_mix") for name in places]
+        self.input_dim = dim if "input" in places else 0
+        self.output_dim = dim if "output" in places else 0
+        # Row 0 of a table is that of all others.
+        self.ids, self.ending_ids = (
+            {word: i for i, word in enumerate(names, 1)}
+            for names in (arguments.words, arguments.endings)
+        )
+        self.words, self.endings = (
+            head.weight(f"encoder/{name}/embeddings", len(ids) + 1, arguments.word_dim)
+            if ids
+            else None
+            for name, ids in (("words", self.ids), ("endings", self.ending_ids))
+        )
+        n_tables = bool(self.ids) + bool(self.ending_ids)
+        self.input_dim += n_tables * arguments.word_dim
+        self._sizes = range(1, max(map(len, arguments.endings), default=0) + 1)
+
+    def __call__(self, batch: TokenBatch) -> tuple[np.ndarray, np.ndarray | None]:
+        """Vectors `(tokens, dim)` at the input, and at the output or None."""
+        layers = batch.normalized if self.layer_norm else batch.flat
+        mixes = [weighted_sum(layers, weights) for weights in self.mixes]
+        at_input = []
+        has_tables = self.words is not None or self.endings is not None
+        lower = [token.lower() for token in batch.tokens] if has_tables else []
+        if self.words is not None:
+            at_input.append(self.words[[self.ids.get(word, 0) for word in lower]])
+        if self.endings is not None:
+            vectors = (
+                self.endings[[self.ending_ids.get(word[-n:], 0) for word in lower]]
+                for n in self._sizes
+            )
+            at_input.append(sum(vectors))
+        if self._place != "output":
+            at_input.append(mixes[0])
+        at_output = None if self._place == "input" else mixes[-1]
+        return np.concatenate(at_input, axis=1), at_output
+
+
+def _read_mix(head, name):
+    n_layers, layers = head.elmo.n_layers + 1, head.elmo.layers
+    weights = np.eye(n_layers, dtype=np.float32)
+    if layers == "mix":
+        weights = softmax(head.weight(f"{name}/scalars", n_layers))
+    elif layers == "average":
+        weights = weights.mean(axis=0)
+    else:
+        weights = weights[-1 if layers == "top" else layers]
+    return head.weight(f"{name}/gamma") * weights
+
+
+class LightEncoder:
+    """`TaskEncoder`: words and ELMo through the first LSTM of a head, `(tokens, dim)`."""
+
+    def __init__(self, head: Head, units: int):
+        self._vectors = LightTokenVectors(head)
+        self._lstm = read_bilstm(head, "encoder", self._vectors.input_dim, units)
+        self.dim = 2 * units + self._vectors.output_dim
+
+    def __call__(self, batch: TokenBatch) -> np.ndarray:
+        x, at_output = self._vectors(batch)
+        x = self._lstm(x, batch.lengths)
+        return x if at_output is None else np.concatenate([x, at_output], axis=1)
+
+
+def read_lstms(head: Head, name: str, dim: int, units: int) -> list[list[np.ndarray]]:
+    """The arguments of `LiteBiLstm` for inputs of size `dim`."""
+    shapes = (dim, 4 * units), (units, 4 * units), (4 * units,)
+    return [
+        [head.weight(f"{name}/{way}/{x}", *shape) for x, shape in zip(_LSTM, shapes)]
+        for way in ("forward", "backward")
+    ]
+
+
+def read_bilstm(head: Head, name: str, dim: int, units: int) -> LiteBiLstm:
+    return LiteBiLstm(read_lstms(head, name, dim, units))
+
+
+def read_dense(head: Head, name: str, n_inputs: int, n_outputs: int) -> LiteDense:
+    kernel = head.weight(f"{name}/kernel", n_inputs, n_outputs)
+    return LiteDense(kernel, head.weight(f"{name}/bias", n_outputs))
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    """Over the last axis."""
+    x = np.exp(x - x.max(axis=-1, keepdims=True))
+    return x / x.sum(axis=-1, keepdims=True)

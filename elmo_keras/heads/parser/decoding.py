@@ -1,0 +1,272 @@
+"""Scores of a parser → trees, and the columns of their words.
+
+A sentence is a dict of columns, each a list with a value for every word, named as in
+CoNLL-U: `tokens`, `lemma`, `upos`, `xpos`, `feats`, `head`, the number of the head from 1 and
+0 for the root, and `deprel`; and `joined`, whether a word is written together with the one
+before it, as the second of a multiword token.
+"""
+
+import collections
+import difflib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROOT = "root"  # the relation of the word whose head is 0, and of no other
+LABELS = "upos", "xpos", "feats", "lemma", "joined"
+TREE_COLUMNS = "tokens", "lemma", "upos", "xpos", "feats", "head", "deprel", "joined"
+JOINED = "no", "yes"
+LONGEST = 500  # words that are linked to each other; a longer sentence is cut
+SLOPE = 0.1  # of a parser's leaky ReLU below 0
+_CASES = {"same": str, "lower": str.lower, "title": str.capitalize}
+WHOLE = "="  # before a lemma that has nothing of its form
+SEPARATOR = "\t"
+
+
+def spanning_tree(scores: np.ndarray) -> np.ndarray:
+    """The heads of the tree with the highest sum of scores whose root has one dependent.
+
+    Args:
+        scores: `(words, words + 1)`, of each word's head; the first column is the root.
+
+    Returns:
+        The head of each word, int `(words,)`: 0 for the root, else 1 + the index of a word.
+
+    >>> spanning_tree(np.array([[1.0, 0, 3], [2, 5, 0]])).tolist()
+    [0, 1]
+
+    Reference: Chu and Liu 1965; Edmonds 1967; McDonald et al. 2005.
+    """
+    n = len(scores)
+    # As a square of head by dependent, in which the root comes first.
+    square = np.full((n + 1, n + 1), -np.inf)
+    square[:, 1:] = scores.T
+    np.fill_diagonal(square, -np.inf)
+    heads = _best_heads(square)
+    if (heads[1:] == 0).sum() > 1:
+        # One arc from the root costs more than all others could gain.
+        finite = square[np.isfinite(square)]
+        square[0, 1:] -= (n + 1) * (np.ptp(finite) + 1)
+        heads = _best_heads(square)
+    return heads[1:]
+
+
+def _best_heads(scores):
+    """The best heads for a square of scores, head by dependent; 0 is the root."""
+    heads = scores.argmax(axis=0)
+    heads[0] = 0
+    cycle = find_cycle(heads)
+    if cycle is None:
+        return heads
+    # The cycle becomes one node, the last; an arc into it replaces one of its own.
+    is_other = np.ones(len(scores), bool)
+    is_other[cycle] = False
+    others = np.flatnonzero(is_other)
+    into = scores[others[:, None], cycle] - scores[heads[cycle], cycle]
+    out = scores[cycle[:, None], others]
+    smaller = np.full((len(others) + 1,) * 2, -np.inf)
+    smaller[:-1, :-1] = scores[others[:, None], others]
+    smaller[:-1, -1] = into.max(axis=1)
+    smaller[-1, :-1] = out.max(axis=0)
+    *solved, source = _best_heads(smaller)
+    sources = np.append(others, -1)[solved]
+    heads[others] = np.where(sources < 0, cycle[out.argmax(axis=0)], sources)
+    heads[cycle[into[source].argmax()]] = others[source]
+    heads[0] = 0
+    return heads
+
+
+def find_cycle(heads: np.ndarray) -> np.ndarray | None:
+    """The nodes of a cycle of heads, or None; 0 is its own head."""
+    ends = heads
+    for _ in range(len(heads).bit_length()):
+        ends = ends[ends]
+    if not ends.any():
+        return None
+    cycle = [ends.max()]
+    while (node := heads[cycle[-1]]) != cycle[0]:
+        cycle.append(node)
+    return np.array(cycle)
+
+
+def encode_tree(
+    sentence: Mapping[str, Any],
+    relations: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+) -> np.ndarray:
+    """What a parser learns of a sentence: int32 `(words, 2 + labels)`.
+
+    The columns are the head, the index of the relation, and that of each of `labels`; −1
+    for a label that the parser does not know, and for the relation of the root.
+    """
+    pairs = [(sentence["deprel"], relations)]
+    pairs += [(label_values(sentence, name), names) for name, names in labels.items()]
+    columns = [sentence["head"]]
+    for values, names in pairs:
+        index = {name: i for i, name in enumerate(names)}
+        columns.append([index.get(value, -1) for value in values])
+    return np.array(columns, np.int32).T
+
+
+def label_values(sentence: Mapping[str, Any], name: str) -> list[str | None]:
+    """What a parser learns as a column: of lemmas the rules; None is not known."""
+    if name != "lemma":
+        return sentence[name]
+    pairs = zip(sentence["tokens"], sentence["lemma"])
+    return [lemma and lemma_rule(form, lemma) for form, lemma in pairs]
+
+
+def known_lemmas(sentences: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Form → lemma, of forms with the same lemma in at least nine of ten places."""
+    counts = collections.defaultdict(collections.Counter)
+    for sentence in sentences:
+        for form, lemma in zip(sentence["tokens"], sentence["lemma"]):
+            if lemma is not None:
+                counts[form][lemma] += 1
+    lemmas = {}
+    for form, lemma_counts in sorted(counts.items()):
+        ((lemma, n),) = lemma_counts.most_common(1)
+        if 10 * n >= 9 * lemma_counts.total():
+            lemmas[form] = lemma
+    return lemmas
+
+
+def decode_tree(
+    tokens: Sequence[str],
+    rows: np.ndarray,
+    relations: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+    lemmas: Mapping[str, str],
+) -> dict[str, list]:
+    """The columns of a sentence, from rows as `encode_tree` gives them.
+
+    A form of `lemmas` has its lemma there; others have that of their rule.
+    """
+    heads, indices, *others = np.asarray(rows).T.tolist()
+    names = [relations[i] if head else ROOT for head, i in zip(heads, indices)]
+    sentence = {"tokens": list(tokens), "head": heads, "deprel": names}
+    for (name, names), column in zip(labels.items(), others, strict=True):
+        sentence[name] = [names[i] for i in column]
+    if "lemma" in sentence:
+        pairs = zip(sentence["lemma"], tokens)
+        sentence["lemma"] = [
+            lemmas.get(form) or apply_rule(rule, form) for rule, form in pairs
+        ]
+    return sentence
+
+
+def lemma_rule(form: str, lemma: str) -> str:
+    """The rule that makes a lemma of a form, a label that a network can choose for a word.
+
+    It is the letter case, the number of letters to take off at the front and what comes in
+    their place, and the same at the end; separated by tabs.
+
+    >>> lemma_rule("Cities", "city").split(SEPARATOR)
+    ['lower', '0', '', '3', 'y']
+    >>> apply_rule(lemma_rule("Cities", "city"), "berries")
+    'berry'
+
+    Reference: Chrupała 2006; Straka 2018, section 3.2.
+    """
+    case = "lower" if lemma == lemma.lower() else "same"
+    if case == "same" and form.isupper() and not lemma.isupper():
+        case = "title"
+    cased = _CASES[case](form)
+    begin, at, size = difflib.SequenceMatcher(
+        None, cased, lemma, autojunk=False
+    ).find_longest_match()
+    if not size:
+        return f"{WHOLE}{lemma}"
+    front, end = str(begin), str(len(cased) - begin - size)
+    return SEPARATOR.join([case, front, lemma[:at], end, lemma[at + size :]])
+
+
+def apply_rule(rule: str, form: str) -> str:
+    """The lemma of a form; the form itself where the rule does not fit."""
+    case, front, before, end, after = read_rule(rule)
+    if case == WHOLE:
+        return before
+    cased = _CASES[case](form)
+    first, last = front, len(cased) - end
+    return before + cased[first:last] + after if first < last else form
+
+
+def read_rule(rule: str) -> tuple[str, int, str, int, str]:
+    """Case, letters off at the front and what is put there, and the same at the end."""
+    if rule.startswith(WHOLE):
+        return WHOLE, 0, rule[1:], 0, ""
+    case, front, before, end, after = rule.split(SEPARATOR)
+    return case, int(front), before, int(end), after
+
+
+_ROWS = 256  # words whose relations are scored at once
+
+
+class TreeDecoder(NamedTuple):
+    """Finds the trees for the scores of a parser.
+
+    Attributes:
+        relations, labels, lemmas: as of `DependencyParser`.
+    """
+
+    relations: Sequence[str]
+    labels: Mapping[str, Sequence[str]]
+    lemmas: Mapping[str, str]
+
+    def trees(
+        self, scores: Mapping[str, np.ndarray], sentences: Sequence[Sequence[str]]
+    ) -> list[dict[str, list]]:
+        """The columns of each sentence.
+
+        Args:
+            scores: the outputs of a `DependencyParser`, of flat sentences `(tokens, …)`.
+            sentences: their words.
+        """
+        ends = np.cumsum([len(words) for words in sentences], dtype=int).tolist()
+        parts = [slice(a, b) for a, b in itertools.pairwise([0, *ends])]
+        names = "root", "dependent", "head"
+        heads = [
+            _heads_of_sentence(*(scores[name][p] for name in names)) for p in parts
+        ]
+        starts = [part.start for part in parts]
+        rows = [np.maximum(h - 1, 0) + start for h, start in zip(heads, starts)]
+        rows = np.concatenate([np.zeros(0, int), *rows])
+        columns = [self._best_relations(scores, rows)]
+        columns += [scores[name].argmax(axis=1) for name in self.labels]
+        heads = np.concatenate([np.zeros(0, int), *heads])
+        table = np.stack([heads, *columns], axis=1)
+        return [
+            decode_tree(words, table[part], *self)
+            for words, part in zip(sentences, parts)
+        ]
+
+    def _best_relations(self, scores, heads):
+        """The index of each word's relation to its head, a row of the flat sentences."""
+        best, relation = np.empty(len(heads), int), scores["relation"]
+        for first in range(0, len(heads), _ROWS):
+            part = slice(first, first + _ROWS)
+            rows = relation[part].reshape(-1, len(self.relations), self._size(relation))
+            at_head = scores["relation_head"][heads[part], :-1]  # the last one is 1
+            products = np.einsum("nrd,nd->nr", rows[..., :-1], at_head)
+            best[part] = (products + rows[..., -1]).argmax(axis=1)
+        return best
+
+    def _size(self, relation):
+        return relation.shape[1] // len(self.relations)
+
+
+def _heads_of_sentence(root, dependents, heads):
+    """The head of each word of a sentence, 0 for the root."""
+    result = np.zeros(len(heads), int)
+    pieces = [slice(i, i + LONGEST) for i in range(0, len(heads), LONGEST)]
+    for piece in pieces:
+        # By einsum, as BLAS would start threads for this.
+        scores = np.einsum("id,jd->ij", dependents[piece], heads[piece])
+        tree = spanning_tree(np.concatenate([root[piece], scores], axis=1))
+        result[piece] = np.where(tree, tree + piece.start, 0)
+    # The roots of later pieces hang on the first one.
+    roots = np.flatnonzero(result == 0)
+    result[roots[1:]] = roots[:1] + 1
+    return result

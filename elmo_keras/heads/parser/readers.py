@@ -1,0 +1,102 @@
+"""Reads dependency trees: CoNLL-U, and sentences in memory."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.heads.parser.decoding import JOINED, TREE_COLUMNS, find_cycle
+from elmo_keras.heads.reading import (
+    Rows,
+    blocks,
+    check_any,
+    conllu_columns,
+    malformed,
+    parse_all,
+)
+
+
+def read_trees(path: str | Path) -> list[dict]:
+    """The sentences of CoNLL-U with their trees, by columns, see `parser.decoding`.
+
+    Empty nodes are left out; `joined` says which words of a multiword token are not its
+    first.
+
+    Raises:
+        ValueError: a line is malformed, or the heads are no tree with one root; the message
+            begins with `FILE:LINE: `.
+    """
+    trees = (_read_tree(path, block) for block in blocks(path))
+    return check_any(path, [tree for tree in trees if tree])
+
+
+def _read_tree(path, block):
+    numbers = [number for number, _ in block]
+    lines = [*zip(numbers, parse_all(path, block, conllu_columns))]
+    tokens = (columns[0].partition("-") for _, columns in lines)
+    joined = {
+        i
+        for first, dash, end in tokens
+        if dash
+        for i in range(int(first) + 1, int(end) + 1)
+    }
+    words = [(n, columns) for n, columns in lines if columns[0].isdecimal()]
+    numbered = [(n, (i, columns)) for i, (n, columns) in enumerate(words, 1)]
+    rows = parse_all(path, numbered, lambda pair: _read_word(*pair, joined))
+    columns = dict(zip(TREE_COLUMNS, map(list, zip(*rows))))
+    if rows and (reason := _why_no_tree(columns["head"])):
+        raise malformed(path, block[0][0], reason)
+    return columns
+
+
+def _read_word(index, columns, joined):
+    number, form, lemma, upos, xpos, feats, head, relation, *_ = columns
+    if int(number) != index:
+        raise ValueError(f"word {index} is expected, not {number}")
+    if not form or "_" in (upos, relation) or not head.isdecimal():
+        raise ValueError("a form, a part of speech, a head and a relation are expected")
+    known = None if lemma == "_" != form else lemma
+    mark = JOINED[index in joined]
+    return form, known, upos, xpos, feats, int(head), relation, mark
+
+
+def _why_no_tree(heads: Sequence[int]) -> str | None:
+    """Why heads are no tree with one root; None if they are."""
+    if not all(0 <= head <= len(heads) for head in heads) or heads.count(0) != 1:
+        return "heads should be words of the sentence, and 0 for one of them"
+    cycle = find_cycle(np.array([0, *heads]))
+    if cycle is not None:
+        words = " → ".join(map(str, [*cycle, cycle[0]]))
+        return f"heads should lead to the root, but these form a circle: {words}"
+    return None
+
+
+# Names of columns in data sets, where they differ from those of the trees.
+_OTHER_NAMES = {"tokens": "form", "lemma": "lemmas"}
+
+
+def read_tree_rows(rows: Rows, source: str | Path) -> list[dict]:
+    """Trees from dicts with the columns of `parser.decoding`, of which most may be missing.
+
+    `tokens`, `upos`, `head` and `deprel` are needed.
+    """
+
+    def parse(row: Mapping):
+        n = len(row.get("tokens", row.get("form", ())))
+        missing = {"joined": JOINED[0], "lemma": None}
+        sentence = {}
+        for name in TREE_COLUMNS:
+            values = row.get(name, row.get(_OTHER_NAMES.get(name, name)))
+            if values is None and name not in ("upos", "head", "deprel", "tokens"):
+                values = [missing.get(name, "_")] * n
+            if not isinstance(values, list) or len(values) != n or not n:
+                raise ValueError(
+                    f"`{name}` should be a list with a value for each token"
+                )
+            sentence[name] = values
+        sentence["head"] = [int(head) for head in sentence["head"]]
+        if reason := _why_no_tree(sentence["head"]):
+            raise ValueError(reason)
+        return sentence
+
+    return check_any(source, parse_all(source, rows, parse))

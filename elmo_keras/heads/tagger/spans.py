@@ -1,0 +1,273 @@
+"""Labelled spans of characters, as annotation tools export them, as tagged sentences."""
+
+import itertools
+import re
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from unicodedata import normalize
+
+from elmo_keras.argument_checks import import_extra
+from elmo_keras.files import naming_damage
+from elmo_keras.heads.reading import (
+    Rows,
+    malformed,
+    numbered_lines,
+    read_json,
+    read_rows,
+)
+from elmo_keras.heads.tagger.entities import bio_tags, to_bio
+from elmo_keras.text.sentence_splitter import sentence_words
+
+BRAT, DOC_BIN = ".ann", ".spacy"
+_JSON = ".json", ".jsonl", ".ndjson"
+_BRAT_SPAN = re.compile(r"T\S+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)")
+# Where rows of JSON hold spans, and spans their bounds and labels.
+_SPANS = "spans", "label", "labels", "entities"
+_ANNOTATIONS = "annotations", "completions"  # of Label Studio, now and until 2020
+_BEGIN, _END = ("start", "start_offset", "begin"), ("end", "end_offset")
+_LABEL = "label", "labels", "type"
+_NAMED = 5  # spans that a warning names
+
+
+class Span(NamedTuple):
+    begin: int  # characters
+    end: int
+    label: str
+    text: str | None = None  # as the file has it
+
+
+class Document(NamedTuple):
+    path: Path
+    text: str
+    spans: list[tuple[int | str, Span]]  # with their lines
+
+
+def holds_spans(path: Path) -> bool:
+    """Whether the name of a file, or a folder, says that it holds spans of texts."""
+    return path.is_dir() or any(s in path.suffixes for s in (*_JSON, BRAT, DOC_BIN))
+
+
+def read_spans(path: str | Path, tokenizer: str = "words") -> list[dict]:
+    """Sentences with entities of texts whose spans are labelled: `tokens` and BIO `tags`.
+
+    Files are JSON, a list or a row a line, as doccano, Label Studio and Prodigy write it,
+    or with `tokens` and `tags`; brat's `.ann` beside its `.txt`, or a folder of them; or a
+    `DocBin` of spaCy. Texts are split as pipelines split them. A span that begins or ends
+    within a word is read as whole words, and of overlapping ones the longest: a warning
+    counts them and names the first. `left_out` are, of each span, its last token, its
+    label and how many characters of the token come after it, see `SpanEnds`.
+
+    Raises:
+        ValueError: a span is outside of its text or has another text than the file says,
+            or the file is of no such format; the message begins with `FILE:LINE: `.
+        ImportError: a `DocBin` needs spaCy.
+    """
+    path = Path(path)
+    return _read_documents(_documents(path), path, tokenizer)
+
+
+def read_span_rows(
+    rows: Rows, source: str | Path, tokenizer: str = "words"
+) -> list[dict]:
+    """As `read_spans`, of dicts as the lines of a file of JSON have them."""
+    documents = _documents_of_rows(Path(source), rows)
+    return _read_documents(documents, Path(source), tokenizer)
+
+
+def _read_documents(documents, path, tokenizer):
+    examples, widened, hidden, skipped, n_spans = [], [], [], 0, 0
+    for document in documents:
+        if document is None:
+            skipped += 1
+        elif isinstance(document, dict):
+            examples.append(document)
+        else:
+            n_spans += len(document.spans)
+            examples += _sentences(document, tokenizer, widened, hidden)
+    for changed, what in (
+        (widened, "begin or end within a word, and are read as whole words"),
+        (hidden, "overlap a longer one, and are left out"),
+    ):
+        if n := len(changed):
+            names = "; ".join(changed[:_NAMED]) + "; …" * (n > _NAMED)
+            text = f"{path}: {n:,} of {n_spans:,} spans {what}: {names}"
+            warnings.warn(text, stacklevel=2)
+    if skipped:
+        what = "texts have no accepted annotation, and are left out."
+        warnings.warn(f"{path}: {skipped:,} {what}", stacklevel=2)
+    if not examples:
+        raise ValueError(f"{path} holds no annotated text.")
+    return examples
+
+
+def _documents(path: Path) -> Iterator[Document | dict | None]:
+    """Each document; an example that has tokens already; None for what isn't annotated."""
+    if path.is_dir():
+        files = sorted(path.rglob(f"*{BRAT}"))
+        if not files:
+            raise ValueError(f"{path} should hold files of brat, *{BRAT} and *.txt.")
+        yield from map(_read_brat, files)
+    elif path.suffix == BRAT:
+        yield _read_brat(path)
+    elif path.suffix == DOC_BIN:
+        yield from _read_doc_bin(path)
+    else:
+        _, head = next(numbered_lines(path), (1, ""))
+        rows = read_rows(path)
+        if head.lstrip().startswith("["):  # a list, or lists as lines
+            rows = ((f"element {i}", x) for i, x in enumerate(read_json(path), 1))
+        yield from _documents_of_rows(path, rows)
+
+
+def _documents_of_rows(path, rows):
+    for place, row in rows:
+        try:
+            yield _read_row(path, place, row)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise malformed(path, place, reason) from None
+
+
+def _read_brat(path):
+    spans = []
+    for number, line in numbered_lines(path):
+        if not line.startswith("T"):  # relations, events, attributes, notes
+            continue
+        match = _BRAT_SPAN.fullmatch(line)
+        if match is None:
+            raise malformed(path, number, "`T1⇥TYPE BEGIN END⇥TEXT` is expected")
+        label, bounds, text = match.groups()
+        bounds = [int(n) for n in re.split("[ ;]", bounds)]
+        whole = text if len(bounds) == 2 else None
+        spans.append((number, Span(bounds[0], bounds[-1], label, whole)))
+    with path.with_suffix(".txt").open(encoding="utf-8", newline="") as file:
+        return Document(path, file.read(), spans)
+
+
+def _read_doc_bin(path):
+    DocBin = import_extra("spacy.tokens", "spacy", f"{path} needs spacy").DocBin
+    from spacy.vocab import Vocab  # pyright: ignore[reportMissingImports]
+
+    content = path.read_bytes()
+    with naming_damage(f"{path} should be a DocBin of spaCy."):
+        docs = [*DocBin().from_bytes(content).get_docs(Vocab())]
+    for number, doc in enumerate(docs, 1):
+        place = f"document {number}"
+        spans = [Span(e.start_char, e.end_char, e.label_) for e in doc.ents]
+        document = Document(path, doc.text, [(place, span) for span in spans])
+        yield document if doc.has_annotation("ENT_IOB") else None
+
+
+def _read_row(path, place, row):
+    if isinstance(row, list) and len(row) == 2 and isinstance(row[1], dict):
+        row = {"text": row[0], **row[1]}  # training data of spaCy 2
+    if not isinstance(row, dict):
+        raise ValueError("an object with a text and its spans is expected")
+    if row.get("answer", "accept") != "accept":  # Prodigy
+        return None
+    tags = next((row[key] for key in ("tags", "ner_tags") if key in row), None)
+    if tags is not None and "tokens" in row:
+        if len(tags) != len(row["tokens"]) or not all(isinstance(t, str) for t in tags):
+            raise ValueError("as many tags as tokens are expected, each a str")
+        return {"tokens": row["tokens"], "tags": to_bio(tags), "left_out": []}
+    text, spans = _text(row), _found(row)
+    if spans is None:
+        return None
+    return Document(path, text, [(place, _span(one)) for one in spans])
+
+
+def _text(row):
+    """The text of a row; of Label Studio's `data`, `text` or the only string."""
+    text = data = row.get("data", row)
+    if isinstance(data, dict):
+        texts = [value for value in data.values() if isinstance(value, str)]
+        is_only = "text" not in data and data is not row and len(texts) == 1
+        text = texts[0] if is_only else data["text"]
+    if not isinstance(text, str):
+        raise ValueError(f"a text is expected, not {text!r:.80}")
+    return text
+
+
+def _found(row) -> Sequence[Any] | None:
+    """The spans of a row; of several people's, the first; None if nobody has read it."""
+    for key in _ANNOTATIONS:
+        if key in row:
+            done = [a for a in row[key] if not a.get("was_cancelled")]
+            if not done:
+                return None
+            return [r["value"] for r in done[0]["result"] if "start" in r["value"]]
+    for key in _SPANS:
+        if isinstance(row.get(key), list):
+            return row[key]
+    # Label Studio's JSON_MIN names the list as the labelling interface does, if any.
+    if "annotation_id" in row:
+        lists = [v for v in row.values() if isinstance(v, list)]
+        return next((v for v in lists if v and "start" in v[0]), [])
+    raise ValueError(f"spans are expected in {', '.join((*_SPANS, *_ANNOTATIONS))}")
+
+
+def _span(value):
+    text = None
+    if isinstance(value, Mapping):
+        text, keys = value.get("text"), (_BEGIN, _END, _LABEL)
+        value = [next((value[k] for k in ks if k in value), None) for ks in keys]
+    match value:
+        case [int(begin), int(end), str(label) | [str(label)]] if label:
+            # A tag holds its label, which ends at a space or a bracket.
+            return Span(begin, end, re.sub(r"[\s,()|*]+", "_", label), text)
+    raise ValueError(f"begin, end and label of a span are expected, not {value}")
+
+
+def _bounds(document, place, span):
+    """Where a span begins and ends, without white space around it, in code points."""
+    text, (begin, end, label, expected) = document.text, span
+    if expected is not None and text[begin:end].split() != expected.split():
+        # Label Studio counts as JavaScript does: 𝒜 and emoji are two.
+        units = text.encode("utf-16-le")
+        begin, end = (
+            len(units[: 2 * n].decode("utf-16-le", "ignore")) for n in (begin, end)
+        )
+    piece = text[begin:end] if 0 <= begin < end <= len(text) else ""
+    if not piece.strip() or expected and piece.split() != expected.split():
+        other = "" if expected is None else f", not {expected!r:.80}"
+        reason = f"{label} from {span.begin} to {span.end} is {piece!r:.80}{other}"
+        raise malformed(document.path, place, f"{reason}, in {len(text)} characters")
+    begin += len(piece) - len(piece.lstrip())
+    return begin, begin + len(piece.strip())
+
+
+def _sentences(document, tokenizer, widened, hidden):
+    """The sentences of a document; adds the spans that they don't hold as they are."""
+    text = document.text
+    rows = [*sentence_words(text, tokenizer)]
+    tokens = [*itertools.chain(*rows)]
+    begins, ends = [a for a, _ in tokens], [b for _, b in tokens]
+    edges = {*itertools.accumulate(map(len, rows))}
+    words = [normalize("NFC", text[a:b]) for a, b in tokens]
+    spans, left_out, taken = [], {}, set()
+    bounds = [(place, s, *_bounds(document, place, s)) for place, s in document.spans]
+    for place, span, begin, end in sorted(bounds, key=lambda b: b[2] - b[3]):
+        inside = range(bisect_right(ends, begin), bisect_left(begins, end))
+        name = f"{document.path.name}:{place} {text[begin:end]!r}"
+        if not inside:
+            raise malformed(document.path, place, f"{text[begin:end]!r} is no word")
+        if not taken.isdisjoint(inside):
+            hidden.append(name)
+            continue
+        taken.update(inside)
+        first, last = inside[0], inside[-1]
+        spans.append((first, last + 1, span.label))
+        edges -= {*inside[1:]}
+        (whole, _), (within, stop) = tokens[first], tokens[last]
+        if (whole, stop) != (begin, end):
+            widened.append(f"{name} → {text[whole:stop]!r}")
+        rest = len(words[last]) - len(normalize("NFC", text[within:end]))
+        left_out[last] = words[last], span.label, max(rest, 0)
+    tags, examples = bio_tags(spans, len(words)), []
+    for a, b in itertools.pairwise([0, *sorted(edges)]):
+        ends = [left_out[i] for i in range(a, b) if i in left_out]
+        examples.append({"tokens": words[a:b], "tags": tags[a:b], "left_out": ends})
+    return examples

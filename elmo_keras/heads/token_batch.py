@@ -1,0 +1,47 @@
+"""Tokens of some texts with the layers of the biLM: what the networks of all kinds read."""
+
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from elmo_keras.heads.texts import join
+from elmo_keras.lite.scalar_mix import normalize
+
+
+class TokenBatch:
+    """The tokens of some texts, with the layers of the biLM, prepared once for several heads.
+
+    Args:
+        sentences: the tokens of each text.
+        layers: the biLM's `(layers, tokens, dim)` for each, or none for networks that
+            contain their language model.
+    """
+
+    def __init__(
+        self, sentences: Sequence[Sequence[str]], layers: Iterable[np.ndarray] = ()
+    ):
+        self.sentences, self.layers = sentences, list(layers)
+        self.lengths = np.array([len(sentence) for sentence in sentences], int)
+        self.parts = parts_of(self.lengths)
+
+    @functools.cached_property
+    def tokens(self) -> list[str]:
+        return join(self.sentences)
+
+    @functools.cached_property
+    def flat(self) -> np.ndarray:
+        """The layers of all tokens: `(layers, tokens, dim)`."""
+        return np.concatenate(self.layers, axis=1)
+
+    @functools.cached_property
+    def normalized(self) -> np.ndarray:
+        """With mean 0 and variance 1 in each layer of a token, as `layer_norm` of a mix."""
+        return normalize(self.flat)
+
+
+def parts_of(lengths: np.ndarray) -> list[slice]:
+    """Where each of flat sentences of these lengths begins and ends."""
+    ends = np.cumsum(lengths).tolist()
+    return [slice(*pair) for pair in itertools.pairwise([0, *ends])]

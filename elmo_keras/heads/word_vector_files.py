@@ -1,0 +1,152 @@
+"""Reads files of word vectors: GloVe's, and word2vec's as text or binary."""
+
+import codecs
+import collections
+import itertools
+from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.files import naming_damage
+from elmo_keras.text.files import unzipped
+
+MAX_LINE, MAX_WORD = 2**20, 2**12  # bytes
+# The last byte of float32 numbers such as vectors have: 0, or from 2^-61 to 2^31. Where a
+# word has a space, that byte is the space, or any.
+_TOP_BYTES = bytes(b for b in range(256) if b % 128 in (0, *range(0x21, 0x4F)))
+
+
+class WordVectorFile(NamedTuple):
+    """Words, and their vectors, float32 `(words, dim)`."""
+
+    words: tuple[str, ...]
+    vectors: np.ndarray
+
+
+def read_word_vectors(
+    path: str | Path, wanted: Container[str] | None = None
+) -> WordVectorFile:
+    """Reads the vectors of words: GloVe's, and word2vec's as text or binary.
+
+    Of repeated words, the first one counts. word2vec's files and fastText's `.vec` start
+    with the numbers of words and of dimensions, GloVe's with the first word.
+    """
+    rows: dict[str, np.ndarray] = {}
+    with (
+        Path(path).open("rb") as file,
+        naming_damage(
+            f"{path} should hold word vectors of GloVe or word2vec, plain or gzipped."
+        ),
+    ):
+        dim, entries = _read_start(unzipped(file))
+        for index, (content, numbers) in enumerate(entries, 1):
+            word = content.decode("utf-8", "replace")
+            if word in rows or not (wanted is None or word in wanted):
+                continue
+            vector = _finite(numbers)
+            if vector is None:
+                raise ValueError(
+                    f"Word {index:,}, {word!r}, should have {dim} finite numbers."
+                )
+            rows[word] = vector
+    vectors = np.array(list(rows.values()), np.float32).reshape(len(rows), dim)
+    return WordVectorFile(tuple(rows), vectors)
+
+
+def read_lower_case_vectors(
+    path: str | Path, sentences: Iterable[Sequence[str]]
+) -> WordVectorFile:
+    """Reads the vectors of the words of sentences (lists of tokens), for `TokenVectors`.
+
+    A word has the vector of its lower-case form or, where the file lacks this form, the
+    vector of the form that is most frequent in the sentences. The words that have one are
+    in lower case, the most frequent one first. `read_word_vectors` knows the formats.
+
+    Raises:
+        ValueError, OSError: the file is damaged, of another format, or can't be read.
+    """
+    counts = collections.Counter(token for tokens in sentences for token in tokens)
+    forms: dict[str, list[str]] = {}  # by preference: lower case, then by frequency
+    for token in sorted(counts, key=lambda token: (-counts[token], token)):
+        forms.setdefault(token.lower(), [token.lower()]).append(token)
+    file = read_word_vectors(path, set(itertools.chain.from_iterable(forms.values())))
+    row_of = {form: row for row, form in enumerate(file.words)}
+    rows = {}
+    for word, word_forms in forms.items():
+        if known := [row_of[form] for form in word_forms if form in row_of]:
+            rows[word] = known[0]
+    return WordVectorFile(tuple(rows), file.vectors[list(rows.values())])
+
+
+def _read_start(file):
+    """The size of the vectors, and each word with its numbers as text or as bytes."""
+    first = file.readline(MAX_LINE).removeprefix(codecs.BOM_UTF8)
+    lines = iter(lambda: file.readline(MAX_LINE), b"")
+    heading = first.split()
+    if len(heading) == 2 and all(cell.isdigit() for cell in heading):
+        n_words, dim = map(int, heading)
+        if _is_text(file.peek(MAX_LINE)):
+            return dim, _read_text(lines, dim, n_words)
+        return dim, _read_binary(file, dim, n_words)
+    cells = first.rstrip().split(b" ")[1:]
+    if len(cells) < 2 or _finite(cells) is None:
+        raise ValueError(f"Line 1 should be a word and its numbers: {first[:80]!r}")
+    return len(cells), _read_text(itertools.chain([first], lines), len(cells))
+
+
+def _is_text(start):
+    """Whether numbers follow the first word, as far as the line was read ahead."""
+    line, line_end, _ = start.partition(b"\n")
+    cells = line.rstrip().split(b" ")[1:]
+    if not line_end:
+        cells = cells[:-1]  # may be cut
+    return bool(cells) and _finite(cells) is not None
+
+
+def _finite(numbers):
+    """The numbers of an entry, or None if they are no finite ones."""
+    try:
+        is_text = isinstance(numbers, list)
+        vector = np.array(numbers, "f4") if is_text else np.frombuffer(numbers, "<f4")
+    except ValueError:
+        return None
+    return vector if np.isfinite(vector).all() else None
+
+
+def _read_text(lines, dim, n_words=0):
+    """Entries of lines; the word may contain spaces, as some of GloVe's do."""
+    index = 0
+    for index, line in enumerate(itertools.filterfalse(bytes.isspace, lines), 1):
+        word, *numbers = line.rstrip().rsplit(b" ", dim)
+        if len(numbers) < dim:
+            raise ValueError(
+                f"Word {index:,} should have {dim} numbers. Its line: {line[:80]!r}"
+            )
+        yield word, numbers
+    if index < n_words:
+        raise ValueError(
+            f"Line 1 says {n_words:,} words. The file ends after {index:,}."
+        )
+
+
+def _read_binary(file, dim, n_words):
+    """Entries `word SPACE float32…`, with or without a line break between them."""
+    for index in range(1, n_words + 1):
+        word = bytearray()
+        while (byte := file.read(1)) != b" ":
+            if not byte or len(word) > MAX_WORD:
+                raise ValueError(f"Word {index:,} has no end.")
+            word += byte
+        word, numbers = bytes(word).lstrip(b"\n"), file.read(4 * dim)
+        if len(numbers) < 4 * dim:
+            raise ValueError(
+                f"Line 1 says {n_words:,} words. The file ends within word {index:,}."
+            )
+        if numbers[3::4].translate(None, _TOP_BYTES):
+            raise ValueError(
+                f"No vector follows word {index:,}, {word.decode('utf-8', 'replace')!r}. "
+                "A space ends words in this format: write words that have one as text."
+            )
+        yield word, numbers
