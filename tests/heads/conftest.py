@@ -1,5 +1,6 @@
-"""Heads that the tests of a module share."""
+"""Files for the readers, and heads that the tests of a session share."""
 
+import keras
 import pytest
 
 from tests.support.heads import make_head
@@ -18,3 +19,21 @@ def head(model_directory, tmp_path_factory):
         return made[key]
 
     return find
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes a file with a text and returns its path."""
+
+    def write(text):
+        path = tmp_path / "examples"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    """The same initial weights and dropout in each run of a test."""
+    keras.utils.set_random_seed(0)

@@ -1,0 +1,153 @@
+"""Labelled spans of annotation tools: what they become, and which are refused."""
+
+import json
+import re
+
+import pytest
+
+from elmo_keras.tasks.spans import read_spans
+from elmo_keras.tasks.task import Tagging
+
+TEXT = "Ann met 😀 Bob. She left New York."
+TAGGED = [
+    (["Ann", "met", "😀", "Bob", "."], ["B-PER", "O", "O", "B-PER", "O"]),
+    (["She", "left", "New", "York", "."], ["O", "O", "B-LOC", "I-LOC", "O"]),
+]
+SPANS = [[0, 3, "PER"], [10, 13, "PER"], [24, 32, "LOC"]]
+NAMED = [{"start": a, "end": b, "label": x} for a, b, x in SPANS]
+# JavaScript counts the smiley twice.
+STUDIO = [
+    {"start": a + (a > 8), "end": b + (b > 8), "text": TEXT[a:b], "labels": [label]}
+    for a, b, label in SPANS
+]
+WRONG = STUDIO[0] | {"end": 2, "text": "Al"}
+RESULT = [{"value": value, "type": "labels", "from_name": "ner"} for value in STUDIO]
+CANCELLED = {"was_cancelled": True, "result": []}
+DONE = {"was_cancelled": False, "result": RESULT}
+OFFSETS = [{"start_offset": a, "end_offset": b, "label": x} for a, b, x in SPANS]
+# As each tool exports the text; the first rows are lines, the others a list.
+LINES = {
+    "doccano": {"id": 1, "text": TEXT, "label": SPANS, "Comments": []},
+    "doccano, before 1.5": {"text": TEXT, "labels": SPANS},
+    "doccano, relations": {"text": TEXT, "entities": OFFSETS, "relations": []},
+    "prodigy": {"text": TEXT, "spans": NAMED, "tokens": [], "answer": "accept"},
+    "spaCy 2": [TEXT, {"entities": SPANS}],
+    "tokens": {"tokens": TAGGED[0][0], "ner_tags": TAGGED[0][1]},
+    "Label Studio": {"data": {"text": TEXT}, "annotations": [CANCELLED, DONE]},
+    "Label Studio, other column": {"data": {"body": TEXT}, "annotations": [DONE]},
+    "Label Studio, JSON_MIN": {"text": TEXT, "ner": STUDIO, "annotation_id": 7},
+    "Label Studio, 2020": {"data": {"text": TEXT}, "completions": [DONE]},
+}
+
+
+def pairs(examples):
+    return [(example["tokens"], example["tags"]) for example in examples]
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_exports_of_tools_become_tagged_sentences(name, tmp_path):
+    row = LINES[name]
+    expected = TAGGED[:1] if name == "tokens" else TAGGED
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps([row, row], indent=1))
+    assert pairs(Tagging().read(path)) == 2 * expected
+    if isinstance(row, dict):
+        path = tmp_path / "lines.jsonl"
+        path.write_text(2 * (json.dumps(row, ensure_ascii=False) + "\n"))
+        assert pairs(Tagging().read(path)) == 2 * expected
+
+
+def test_a_folder_of_brat_is_read_with_its_other_lines(tmp_path):
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "a.ann").write_text(
+        "T1\tPER 0 3\tAnn\nT2\tPER 10 13\tBob\nE1\tMeet:T1\nR1\tKnow Arg1:T1 Arg2:T2\n"
+        "T3\tLOC 24 27;28 32\tNew York\nA1\tSure T1\n#1\tNote T1\tmaybe\n"
+    )
+    (tmp_path / "b.txt").write_bytes(b"No\r\nname.")
+    (tmp_path / "b.ann").write_text("")
+    read = pairs(Tagging().read(tmp_path))
+    assert read == [*TAGGED, (["No", "name", "."], ["O"] * 3)]
+    assert pairs(read_spans(tmp_path / "a.ann")) == TAGGED
+
+
+def test_a_doc_bin_of_spacy_is_read(tmp_path):
+    spacy = pytest.importorskip("spacy", reason="needs the extra spacy")
+    doc = spacy.blank("en")(TEXT)
+    doc.ents = [doc.char_span(*span) for span in SPANS]
+    unread = spacy.blank("en")("Nobody has read this.")
+    spacy.tokens.DocBin(docs=[doc, unread]).to_disk(tmp_path / "a.spacy")
+    with pytest.warns(UserWarning, match="1 texts have no accepted annotation"):
+        assert pairs(read_spans(tmp_path / "a.spacy")) == TAGGED
+
+
+def rows(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
+    path = rows(
+        tmp_path / "a.jsonl",
+        {"text": "서울에서 왔다.", "label": [[0, 2, "LOC"]]},
+        {"text": "New York City fell. Ann", "label": [[0, 8, "X"], [4, 13, "L Y"]]},
+        {"text": "Dr. Ann Lee. She", "label": [[3, 10, "PER"], [11, 14, "Q"]]},
+        {"text": "rejected", "spans": [], "answer": "reject"},
+    )
+    with pytest.warns(UserWarning) as warned:
+        read = read_spans(path)
+    widened, hidden, skipped = (str(one.message) for one in warned)
+    assert f"{path}: 3 of 5 spans begin or end within a word" in widened
+    assert "a.jsonl:1 '서울' → '서울에서'; a.jsonl:3 'Ann Le' → 'Ann Lee'" in widened
+    assert "1 of 5 spans overlap a longer one" in hidden
+    assert hidden.endswith("a.jsonl:2 'New York'")
+    assert "1 texts have no accepted annotation" in skipped
+    assert pairs(read) == [
+        (["서울에서", "왔다", "."], ["B-LOC", "O", "O"]),
+        (["New", "York", "City", "fell", "."], ["O", "B-L_Y", "I-L_Y", "O", "O"]),
+        (["Ann"], ["O"]),
+        # A span over the end of a sentence joins two.
+        (["Dr.", "Ann", "Lee", ".", "She"], ["O", "B-PER", "I-PER", "B-Q", "I-Q"]),
+    ]
+    left_out = [("서울에서", "LOC", 2), ("City", "L_Y", 0), ("Lee", "PER", 1)]
+    assert Tagging().left_out(read) == [*left_out, ("She", "Q", 2)]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"text": "Ann", "label": [[0, 4, "X"]]}, "X from 0 to 4 is '', in 3 char"),
+        ({"text": "A b", "label": [[1, 2, "X"]]}, "X from 1 to 2 is ' '"),
+        ({"text": "Ann", "spans": [WRONG]}, "PER from 0 to 2 is 'An', not 'Al'"),
+        ({"text": "Ann", "label": ["good"]}, "begin, end and label of a span are exp"),
+        ({"text": "Ann", "label": [[0, 3.0, "X"]]}, "begin, end and label of a span"),
+        ({"text": "Ann"}, "spans are expected in spans, label, labels, entities"),
+        ({"label": []}, "'text' is missing"),
+        ({"text": "a", "annotations": [1]}, "'int' object has no attribute"),
+        ({"text": 7, "label": []}, "a text is expected, not 7"),
+        ({"tokens": ["a"], "tags": [3]}, "as many tags as tokens are expected"),
+    ],
+)
+def test_what_is_no_span_is_refused_with_its_line(row, reason, tmp_path):
+    path = rows(tmp_path / "a.jsonl", LINES["doccano"], row)
+    with pytest.raises(ValueError, match=re.escape(f"{path}:2: {reason}")):
+        read_spans(path)
+
+
+def test_files_of_brat_and_spacy_that_are_damaged_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="should hold files of brat"):
+        read_spans(tmp_path)
+    (tmp_path / "a.txt").write_text(TEXT)
+    for line, reason in (
+        ("T1 PER 0 3 Ann\n", "`T1⇥TYPE BEGIN END⇥TEXT` is expected"),
+        ("T1\tPER 0 3\tBob\n", "PER from 0 to 3 is 'Ann', not 'Bob'"),
+    ):
+        (tmp_path / "a.ann").write_text(line)
+        with pytest.raises(ValueError, match=f"a.ann:1: {reason}"):
+            read_spans(tmp_path)
+    (tmp_path / "a.jsonl").write_text("[]")
+    with pytest.raises(ValueError, match="a.jsonl holds no annotated text"):
+        read_spans(tmp_path / "a.jsonl")
+    pytest.importorskip("spacy", reason="needs the extra spacy")
+    (tmp_path / "a.spacy").write_bytes(b"junk")
+    with pytest.raises(ValueError, match="should be a DocBin of spaCy"):
+        read_spans(tmp_path / "a.spacy")
