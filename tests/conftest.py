@@ -196,7 +196,7 @@ def eagerly():
 @pytest.fixture
 def eager_tasks(monkeypatch):
     """Trains models of tasks without graphs: tracing takes longer than a few steps."""
-    from elmo_keras.tasks.task_model import TaskModel
+    from elmo_keras.heads.model import TaskModel
 
     always = property(lambda _: True, lambda *_: None)
     monkeypatch.setattr(TaskModel, "run_eagerly", always)

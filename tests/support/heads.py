@@ -3,14 +3,17 @@
 from pathlib import Path
 
 from elmo_keras import Elmo
-from elmo_keras.tasks.answering import QuestionAnswering
-from elmo_keras.tasks.classifier import TextClassifier
-from elmo_keras.tasks.coreference import CoreferenceModel
-from elmo_keras.tasks.head_files import save_head
-from elmo_keras.tasks.parser import DependencyParser
-from elmo_keras.tasks.tagger import Tagger
-from elmo_keras.tasks.token_vectors import TokenVectors
-from elmo_keras.tasks.trees import lemma_rule
+from elmo_keras.heads import (
+    CoreferenceModel,
+    DependencyParser,
+    QuestionAnswering,
+    Tagger,
+    TextClassifier,
+    TokenVectors,
+    save_head,
+)
+from elmo_keras.heads.head import PREDICATES
+from elmo_keras.heads.parser.decoding import lemma_rule
 from tests.support.task_models import built
 
 WORDS = ["the", "bank", "of"]
@@ -85,5 +88,5 @@ def make_head(
     save_head(model, str(language_model), head, **metadata)
     if kind == "srl":
         model = task_model("predicates", language_model)
-        save_head(model, str(language_model), head / "predicates")
+        save_head(model, str(language_model), head / PREDICATES)
     return head

@@ -5,7 +5,7 @@ import json
 import keras
 
 from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.tasks.token_vectors import TokenVectors
+from elmo_keras.heads import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
 from tests.support.models import randomize
@@ -68,7 +68,7 @@ def trained(task, folder, options, capsys, **texts):
     assert run_command(task, (given + options).split()) == 0
     results = json.loads((folder / "out" / "results.json").read_text())
     with capsys.disabled():
-        print(f"\n{task.name}: {results['dev']}, {results['seconds']} s")
+        print(f"\n{task.kind}: {results['dev']}, {results['seconds']} s")
     return results["dev"], keras.models.load_model(folder / "out" / "model.keras")
 
 
@@ -78,5 +78,5 @@ def scores_of(task, model, examples, results):
 
 
 def run_command(task, arguments):
-    """The status of the command of a task's class."""
-    return command(task.name)(arguments)
+    """The status of the command that trains heads of a task's kind."""
+    return command("train-head")([task.kind, *arguments])
