@@ -36,9 +36,9 @@ def read_examples(
     return task.read_rows(rows, name, training=training)
 
 
-def _rows(task: Task, data: Any, name: str) -> Iterable[dict]:
-    if isinstance(data, tuple) and len(data) == 2:
-        return _pairs(task, *data, name)
+def _rows(task: Task, data: Any, name: str) -> list[dict]:
+    if isinstance(data, tuple):
+        return _pairs(task, data, name)
     if hasattr(data, "to_dicts"):  # polars
         data = data.to_dicts()
     elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
@@ -55,16 +55,16 @@ def _rows(task: Task, data: Any, name: str) -> Iterable[dict]:
     ]
 
 
-def _pairs(task, texts, labels, name):
+def _pairs(task, data, name):
     """Rows of texts, or lists of tokens, and their labels."""
-    texts, labels = (_plain(list(column)) for column in (texts, labels))
-    if len(texts) != len(labels) or len(task.columns) > 1:
-        fields = f" with {', '.join(task.columns)}" if len(task.columns) > 1 else ""
+    columns = [_plain(list(column)) for column in data]
+    sizes = [len(column) for column in columns]
+    if len(sizes) != 2 or sizes[0] != sizes[1] or len(task.row_fields) > 1:
         raise ValueError(
-            f"`{name}` should be as many labels as texts, or a list of dicts{fields}. "
-            f"Received: {len(texts)} texts and {len(labels)} labels"
+            f"`{name}` should be a pair of texts and as many labels, or a list of dicts. "
+            f"Received: lists of {sizes} items for {', '.join(task.row_fields)} and a label"
         )
-    return [task.pair(*pair) for pair in zip(texts, labels)]
+    return [task.pair(*pair) for pair in zip(*columns)]
 
 
 def _class_names(features) -> dict[str, Sequence[str]]:

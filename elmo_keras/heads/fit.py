@@ -377,7 +377,7 @@ class Run:
         task, data = self.task, self.data
         labels, size = task.targets(data.train, model), settings.batch_size
         batches = model.batches(data.train, labels=labels, cache=cache, batch_size=size)
-        rate = settings.learning_rate
+        rate: Any = settings.learning_rate
         if settings.schedule == "cosine":
             n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
             rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)

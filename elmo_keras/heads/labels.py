@@ -38,10 +38,10 @@ class LabelTask(Task):
 
     def pair(self, text, label):
         name = "labels" if isinstance(label, list) else "label"
-        return {self.columns[0]: text, name: label}
+        return {self.row_fields[0]: text, name: label}
 
     def read_rows(self, rows, source, *, training=False):
-        fields = dict(zip(self.columns, self.text_fields))
+        fields = dict(zip(self.row_fields, self.text_fields))
         return read_labelled(rows, source, TOKENIZERS[self.split], fields)
 
     def model_options(self, examples):

@@ -120,7 +120,7 @@ class Task:
 
     kind: ClassVar[str]
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
-    columns: ClassVar[tuple[str, ...]] = ("tokens",)  # of texts in memory
+    row_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # with texts of data in memory
     tokenizer: str = "words"  # of texts that a pipeline gets, see `split_words`
     # Defaults of `Settings`; those of words and characters apply with ELMo at the input.
     defaults: ClassVar[dict[str, Any]] = {
@@ -146,7 +146,7 @@ class Task:
 
     def pair(self, text: Any, label: Any) -> dict[str, Any]:
         """The row of a text, or its tokens, and its label."""
-        return {self.columns[0]: text, "tags": label}
+        return {self.row_fields[0]: text, "tags": label}
 
     def texts(self, examples: Sequence[dict]) -> list[list[str]]:
         """All lists of tokens of examples, as the model reads them."""

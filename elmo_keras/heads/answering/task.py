@@ -37,7 +37,7 @@ class Answering(Task):
     longest_answer: Count = LONGEST_ANSWER
 
     kind = "qa"
-    text_fields = columns = "context", "question"
+    text_fields = row_fields = "context", "question"
 
     def read(self, path, *, training=False):
         """The questions of a file; warns of answers that are not at their offset."""

@@ -16,7 +16,7 @@ class Classification(LabelTask):
     """
 
     kind = "classify"
-    columns = ("text",)
+    row_fields = ("text",)
 
     def read(self, path, *, training=False):
         return self.read_rows(read_rows(path), path)

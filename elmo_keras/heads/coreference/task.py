@@ -38,7 +38,7 @@ class Coreference(Task):
     no_singletons: bool = False
 
     kind = "coref"
-    text_fields = columns = ("sentences",)
+    text_fields = row_fields = ("sentences",)
     defaults = Task.defaults | {
         "layer_dropout": 0.3,
         "epochs": 15,

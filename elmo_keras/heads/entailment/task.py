@@ -15,7 +15,7 @@ class Entailment(LabelTask):
     """
 
     kind = "entail"
-    text_fields = columns = "premise", "hypothesis"
+    text_fields = row_fields = "premise", "hypothesis"
     defaults = Task.defaults | {"units": 50, "layer_dropout": 0.3}
 
     def read(self, path, *, training=False):

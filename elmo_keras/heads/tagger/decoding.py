@@ -140,7 +140,7 @@ class TagDecoder(NamedTuple):
 
     def best_tags(self, scores: np.ndarray, lengths: np.ndarray) -> list[list[str]]:
         """The tags of each sentence, from `(tokens, tags)` for flat sentences."""
-        tags: list[str] = [self.tags[i] for i in self._best(scores, lengths)[0]]
+        tags = [str(self.tags[i]) for i in self._best(scores, lengths)[0]]
         return [tags[part] for part in parts_of(lengths)]
 
     def label(self, scores: np.ndarray, lengths: np.ndarray) -> list[list[Labelled]]:

@@ -129,7 +129,7 @@ class EntityTagging(SpanTagging):
             gets: as the models' text, or as the treebanks EWT or GSD
     """
 
-    columns: Counts | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    columns: Counts | None = None
     tokenizer: Literal["words", "ewt", "gsd"] = "words"
 
     kind = "ner"
