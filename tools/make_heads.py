@@ -1,4 +1,4 @@
-"""Makes the heads of the package again: `python examples/make_heads.py DATA OUT [NAME …]`.
+"""Makes the heads of the package again: `python -m tools.make_heads DATA OUT [NAME …]`.
 
 DATA is the folder of the corpora; OUT/NAME becomes the head and its card, OUT/work holds
 what was trained. Finished heads are not trained again, so the same command resumes.
@@ -7,39 +7,43 @@ what was trained. Finished heads are not trained again, so the same command resu
 import functools
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import keras
 import numpy as np
 import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 
 from elmo_keras import pipeline
-from elmo_keras.hub.catalogue import CARD
-from elmo_keras.pipelines.calibration import fit_temperature
-from elmo_keras.tasks import (
+from elmo_keras.heads import (
     Answering,
     Classification,
     Coreference,
+    EntityTagging,
     Parsing,
+    PosTagging,
+    PredicateTagging,
+    RoleTagging,
     Settings,
-    Tagging,
     hold_out,
     read_columns,
-    read_data,
     save_head,
-    train,
+    train_task,
 )
-from elmo_keras.tasks.batches import predictions
-from elmo_keras.tasks.data import read_rows
-from elmo_keras.tasks.entities import entities
-from elmo_keras.tasks.ngrams import ngram_rows
-from elmo_keras.tasks.scores import exact_match
-from elmo_keras.tasks.span_ends import SpanEnds
+from elmo_keras.heads.answering.scores import exact_match
+from elmo_keras.heads.classifier.ngrams import ngram_rows
+from elmo_keras.heads.fit import read_data
+from elmo_keras.heads.head import PREDICATES, load_task_model
+from elmo_keras.heads.kinds import find_kind
+from elmo_keras.heads.reading import read_rows
+from elmo_keras.heads.tagger.entities import entities
+from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
+from elmo_keras.hub.catalogue import CARD
+from tools import scores
+from tools.calibration import fit_temperature
+from tools.convert import convert
 
 # Types of other sets → those of `en-ner`; others are no entities.
 ENTITIES = {
@@ -83,14 +87,14 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
     roles = files(data / "en_srl_ewt", "/train.conll.gz", "/dev.conll")
     return {
         "en-pos": Recipe(
-            Tagging(kind="pos"),
+            PosTagging(),
             TAGGER | files(data / "en_ewt/en_ewt-ud"),
             "UD English-EWT (CC BY-SA 4.0)",
             dev="EWT",
             tokenizer="ewt",
         ),
         "en-ner": Recipe(
-            Tagging(kind="ner"),
+            EntityTagging(),
             files(work / "en-ner", ".train.conll", ".dev.conll")
             | {"elmo_dropout": 0.5},
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) "
@@ -100,7 +104,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             tokenizer="ewt",
         ),
         "en-srl": Recipe(
-            Tagging(kind="srl"),
+            RoleTagging(),
             roles | {"epochs": 8, "units": 250},
             "PropBank's roles over UD English-EWT (both CC BY-SA 4.0)",
             dev="EWT, given predicates",
@@ -141,7 +145,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             tokenizer="gsd",
         ),
         "ko-pos": Recipe(
-            Tagging(kind="pos"),
+            PosTagging(),
             TAGGER | files(data / "ko_ud_gsd/ko_gsd-ud"),
             "UD Korean-GSD (CC BY-SA 4.0)",
             dev="GSD",
@@ -151,7 +155,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             tokenizer="gsd",
         ),
         "ko-ner": Recipe(
-            Tagging(kind="ner"),
+            EntityTagging(),
             {"train": work / "ko-ner.train.conll", "word_dim": 35},
             "KLUE v1.1's named entities, the first 4,000 sentences of its dev, a fifth of "
             "them held out (CC BY-SA 4.0)",
@@ -184,13 +188,13 @@ def prepare(name: str, data: Path, work: Path) -> None:
             (work / f"en-coref.{part}").write_bytes(b"".join(parts))
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
-        run("convert.py", "klue-ner", source, work / "ko-ner.train.conll")
-        run("convert.py", "klue-ner-ends", source, work / "ko-ner.ends.conll")
+        convert("klue-ner", source, work / "ko-ner.train.conll")
+        convert("klue-ner-ends", source, work / "ko-ner.ends.conll")
     elif name == "ko-sentiment":
         for part in ("train", "valid"):
             source = data / f"ko_nsmc/ratings_{part}.txt"
             target = work / f"ko-sentiment.{part}.jsonl"
-            run("convert.py", "nsmc", source, target)
+            convert("nsmc", source, target)
             rows = [row for _, row in read_rows(target)]
             names = {"0": "negative", "1": "positive"}
             lines = [json.dumps(row | {"label": names[row["label"]]}) for row in rows]
@@ -230,36 +234,41 @@ def joined_types(tags: Sequence[str]) -> list[str]:
 
 def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
     """Trains a head, and writes it with its card; `changes` are other settings."""
-    folder, scores, by_label, saved = output / name, [], [], []
+    folder, rows, by_label, saved = output / name, [], [], []
     heads = {folder: (recipe.task, recipe.settings)}
     if recipe.predicates:
-        heads[folder / "predicates"] = Tagging(kind="predicates"), recipe.predicates
+        heads[folder / PREDICATES] = PredicateTagging(), recipe.predicates
     for head, (task, own) in heads.items():
         work = output / "work" / "-".join(head.relative_to(output).parts)
         options: dict[str, Any] = {"model": name[:2]} | own | changes
         settings = Settings(output=work, **options)
-        values = train(task, settings, progress=True)["dev"]
+        values = train_task(task, settings, progress=True)["dev"]
         (score, value), *others = ((k, 100 * v) for k, v in values.items())
         row = {"pipeline": name, "text": recipe.dev, "part": "dev", "score": score}
         if head != folder:
             row["text"] = f"{recipe.dev.partition(',')[0]}, its predicates"
         if others:
             row["also"] = ", ".join(f"{key} {x:.2f}" for key, x in others)
-        scores.append(row | {"elmo-keras": round(value, 2)})
-        ends = span_ends(recipe.ends) if recipe.ends else None
+        rows.append(row | {"elmo-keras": round(value, 2)})
+        ends = span_ends(recipe.ends).kernel if recipe.ends else None
         file, read = work / "model.keras", read_data(task, settings)
         if recipe.ngrams:
             file = add_ngrams(file, read.train, read.dev)
         metadata = {"language": name[:2], "tokenizer": recipe.tokenizer}
         save = functools.partial(
-            save_head, file, options["model"], head, ends=ends, **metadata
+            save_head,
+            file,
+            options["model"],
+            head,
+            arrays={} if ends is None else {ENDS: ends},
+            **metadata,
         )
         save()
         saved.append((save, head, task, read.dev[::2]))
         card = (work / CARD).read_text("utf-8")
         by_label += re.findall(r"^(?:F1 by label|Most frequent).*", card, re.M)
     for save, head, task, dev in saved:
-        if isinstance(task, (Tagging, Classification, Answering)):
+        if find_kind(task.kind).logits:
             answer = functools.partial(heated, save, head, task, dev)
             if len(answer(1.0)[0]):
                 save(temperature=fit_temperature(answer))
@@ -273,9 +282,9 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         "**Scores.** The text of the part `dev` chose the epoch, that of `test` nothing.",
         f"<!-- scores: {name} -->\n\n<!-- end -->",
         *by_label[:2],
-        f"Made by `python examples/make_heads.py DATA OUT {name}`.",
+        f"Made by `python -m tools.make_heads DATA OUT {name}`.",
     ]
-    record(output / "scores.json", scores)
+    record(output / "scores.json", rows)
     new = output / "work" / CARD  # the card says that a head is finished
     new.write_text("\n\n".join(card) + "\n", encoding="utf-8")
     new.replace(folder / CARD)
@@ -291,29 +300,22 @@ def record(file: Path, rows: Sequence[dict]) -> None:
     file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
-def run(program: str, *arguments: object) -> None:
-    """Runs another program of this folder."""
-    path = Path(__file__).with_name(program)
-    subprocess.run([sys.executable, path, *map(str, arguments)], check=True)
-
-
-def add_ngrams(file: Path, train_: list[dict], dev: list[dict]) -> Path:
+def add_ngrams(file: Path, train: list[dict], dev: list[dict]) -> Path:
     """Gives a saved classifier of two labels the weights of character n-grams, in a new file.
 
     They are those of a logistic regression on the text that the classifier learned from;
     another one on held-out text weighs the logits of both.
     """
-    model: Any = keras.models.load_model(file, compile=False)
-    labels = [[model.labels.index(e["label"]) for e in part] for part in (train_, dev)]
-    matrices = [ngram_counts([e["tokens"] for e in part]) for part in (train_, dev)]
+    model: Any = load_task_model(file)
+    labels = [[model.labels.index(e["label"]) for e in part] for part in (train, dev)]
+    matrices = [ngram_counts([e["tokens"] for e in part]) for part in (train, dev)]
     kept = np.flatnonzero(np.bincount(matrices[0].indices, minlength=NGRAM_ROWS) >= 10)
     alone = LogisticRegression(C=2, solver="liblinear", dual=True, max_iter=30, tol=0.1)
     alone.fit(matrices[0][:, kept], labels[0])
     weights = np.zeros(NGRAM_ROWS)
     step = np.abs(alone.coef_).max() / 31  # few values make a small file
     weights[kept] = np.rint(alone.coef_[0] / step) * step
-    batches = model.batches(dev, cache=None)
-    p = np.array(predictions(lambda x: np.array(model.answers(x)["scores"]), batches))
+    p = np.array(model.example_scores(model.batches(dev)))
     columns = [np.log(p[:, 1] / p[:, 0]), matrices[1] @ weights]
     both = LogisticRegression(C=100).fit(np.transpose(columns), labels[1])
     of_network, of_ngrams = both.coef_[0]
@@ -421,10 +423,10 @@ def main(data: Path, output: Path, *names: str, **changes: Any) -> None:
         if not (output / name / CARD).exists():
             prepare(name, data, work)
             make_head(name, known[name], output, **changes)
-    run("scores.py", output)
+    scores.main(output)
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
-        sys.exit("Usage: make_heads.py DATA OUT [NAME …]")
+        sys.exit("Usage: tools.make_heads DATA OUT [NAME …]")
     main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

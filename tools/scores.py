@@ -1,6 +1,6 @@
 """Scores of the package's pipelines: one file, and the texts that print it.
 
-    python examples/scores.py [FOLDER]
+    python -m tools.scores [FOLDER]
 
 Fills the tables of the cards in a folder of heads with its `scores.json`, and for the
 package's own, the default, those of README and of the page on pipelines. A table stands

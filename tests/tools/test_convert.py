@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from elmo_keras.tasks import read_columns, read_pairs, read_texts
-from examples.convert import convert
+from elmo_keras.heads import read_columns, read_pairs, read_texts
+from tools.convert import convert
 
 KLUE = """## line : a character and its tag
 ## id-1|<경찰:OG>은 딸(<32:QT>)

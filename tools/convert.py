@@ -1,6 +1,6 @@
 """Converts data sets, as they are published, to files that `elmo-keras` trains on.
 
-    python examples/convert.py FORMAT IN OUT
+    python -m tools.convert FORMAT IN OUT
 
 | FORMAT | IN | OUT |
 | --- | --- | --- |
@@ -9,7 +9,7 @@
 | `goemotions` | `text TAB 27,3 TAB id`; `labels.txt` beside it names the labels | the same |
 | `tabs` | lines of premise, hypothesis and label | JSON lines for `entail` |
 | `snli` | SNLI, MultiNLI, KorNLI: `sentence1`, `sentence2`, `gold_label` | the same |
-| `klue-ner` | KLUE's characters with tags | columns for `tag` |
+| `klue-ner` | KLUE's characters with tags | columns for `ner` |
 | `klue-ner-ends` | the same | columns whose types say where entities end |
 
 IN may be gzipped. A malformed line ends the program: its file and number are in the error.
@@ -22,14 +22,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from unicodedata import normalize
 
-from elmo_keras.tasks.data import (
+from elmo_keras.heads.reading import (
     SPACES,
     blocks,
     numbered_lines,
     parse_all,
     read_rows,
 )
-from elmo_keras.tasks.entities import bio_tags, entities, to_bio
+from elmo_keras.heads.tagger.entities import bio_tags, entities, to_bio
 from elmo_keras.text.tokenizers import word_spans
 
 LABEL = "__label__"
@@ -163,8 +163,8 @@ def convert(name: str, path: Path, output: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 4 or sys.argv[1] not in FORMATS:
-        sys.exit(f"Usage: convert.py FORMAT IN OUT. FORMAT: {', '.join(FORMATS)}")
+        sys.exit(f"Usage: tools.convert FORMAT IN OUT. FORMAT: {', '.join(FORMATS)}")
     try:
         convert(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
     except (OSError, ValueError) as error:
-        sys.exit(f"convert.py: {error}")
+        sys.exit(f"tools.convert: {error}")

@@ -1,6 +1,6 @@
 """Makes the sets of the tables that are not read as they are published.
 
-    python examples/corpora.py SOURCES OUT
+    python -m tools.corpora SOURCES OUT
 
 SOURCES holds clones of `dbamman/litbank`, `amir-zeldes/gum`, `propbank/propbank-release`
 and `UniversalDependencies/UD_English-EWT`, each under its repository's name; what is

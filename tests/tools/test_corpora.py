@@ -2,8 +2,8 @@
 
 import re
 
-from elmo_keras.tasks import read_documents, read_roles
-from examples.corpora import main
+from elmo_keras.heads import read_documents, read_roles
+from tools.corpora import main
 
 LITBANK = """#begin document (1_x_brat); part 0
 1_x_brat 0 0 Ann X _ _ _ _ _ _ _ (1)|(2

@@ -1,0 +1,1 @@
+"""The maintainers' programs: `python -m tools.NAME`, from a checkout."""
