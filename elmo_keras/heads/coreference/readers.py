@@ -8,6 +8,7 @@ from pathlib import Path
 from elmo_keras.heads.reading import (
     SPACES,
     Rows,
+    check_any,
     malformed,
     numbered_lines,
     parse_all,
@@ -136,21 +137,37 @@ def read_document_rows(rows: Rows, source: str | Path) -> list[dict]:
 
     def parse(row: Mapping):
         sentences = row.get("sentences")
-        if not isinstance(sentences, list) or not all(sentences):
+        if not isinstance(sentences, list) or not all(map(_is_sentence, sentences)):
             raise ValueError("`sentences` should be lists of tokens")
+        speakers = row.get("speakers") or [[""] * len(s) for s in sentences]
+        if [*map(len, speakers)] != [*map(len, sentences)]:
+            raise ValueError("`speakers` should hold one for each token of `sentences`")
         n_tokens = sum(map(len, sentences))
-        clusters = [[(int(a), int(b)) for a, b in c] for c in row.get("clusters", ())]
-        if not all(0 <= a <= b < n_tokens for cluster in clusters for a, b in cluster):
-            raise ValueError(
-                "`clusters` should be lists of mentions, each its first and its last token "
-                f"in the document of {n_tokens} tokens"
-            )
+        clusters = []
+        for cluster in filter(None, row.get("clusters") or ()):
+            mentions = {_mention(mention, n_tokens) for mention in cluster}
+            clusters.append(sorted(mentions))
         return {
             "name": str(row.get("name", source)),
             "part": 0,
             "sentences": sentences,
-            "speakers": row.get("speakers", [[""] * len(s) for s in sentences]),
+            "speakers": speakers,
             "clusters": clusters,
         }
 
-    return parse_all(source, rows, parse)
+    return check_any(source, parse_all(source, rows, parse))
+
+
+def _is_sentence(tokens):
+    is_list = isinstance(tokens, list) and tokens
+    return is_list and all(isinstance(token, str) and token for token in tokens)
+
+
+def _mention(mention, n_tokens):
+    match mention:
+        case [int(first), int(last)] if 0 <= first <= last < n_tokens:
+            return first, last
+    raise ValueError(
+        "`clusters` should be lists of mentions, each its first and its last token "
+        f"in the document of {n_tokens} tokens, not {mention!r:.80}"
+    )

@@ -73,6 +73,7 @@ def _why_no_tree(heads: Sequence[int]) -> str | None:
 
 # Names of columns in data sets, where they differ from those of the trees.
 _OTHER_NAMES = {"tokens": "form", "lemma": "lemmas"}
+_DEFAULTS = {"lemma": "_", "xpos": "_", "feats": "_", "joined": JOINED[0]}
 
 
 def read_tree_rows(rows: Rows, source: str | Path) -> list[dict]:
@@ -82,19 +83,30 @@ def read_tree_rows(rows: Rows, source: str | Path) -> list[dict]:
     """
 
     def parse(row: Mapping):
-        n = len(row.get("tokens", row.get("form", ())))
-        missing = {"joined": JOINED[0], "lemma": None}
-        sentence = {}
-        for name in TREE_COLUMNS:
-            values = row.get(name, row.get(_OTHER_NAMES.get(name, name)))
-            if values is None and name not in ("upos", "head", "deprel", "tokens"):
-                values = [missing.get(name, "_")] * n
-            if not isinstance(values, list) or len(values) != n or not n:
+        columns = {
+            name: row.get(name, row.get(_OTHER_NAMES.get(name, name)))
+            for name in TREE_COLUMNS
+        }
+        tokens = columns["tokens"]
+        n = len(tokens) if isinstance(tokens, list) else 0
+        for name, default in _DEFAULTS.items():
+            values = columns[name] or [None] * n
+            columns[name] = [default if x is None else x for x in values]
+        columns["head"] = [str(head) for head in columns["head"] or ()]
+        for name, values in columns.items():
+            is_list = isinstance(values, list) and len(values) == n > 0
+            if not is_list or not all(isinstance(x, str) for x in values):
+                of = "number" if name == "head" else "str"
                 raise ValueError(
-                    f"`{name}` should be a list with a value for each token"
+                    f"`{name}` should be a list with a {of} for each token"
                 )
-            sentence[name] = values
-        sentence["head"] = [int(head) for head in sentence["head"]]
+        *lines, marks = columns.values()
+        joined = {i for i, mark in enumerate(marks, 1) if mark == JOINED[1]}
+        words = [
+            _read_word(i, (str(i), *line), joined)
+            for i, line in enumerate(zip(*lines), 1)
+        ]
+        sentence = dict(zip(TREE_COLUMNS, map(list, zip(*words))))
         if reason := _why_no_tree(sentence["head"]):
             raise ValueError(reason)
         return sentence
