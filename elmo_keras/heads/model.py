@@ -160,7 +160,7 @@ class TaskModel(keras.Model):
         return self.join_scores(self.example_scores(self.batches(examples)))
 
     def outputs(self, inputs: Mapping[str, tf.Tensor]) -> Any:
-        """What a call gives, as NumPy arrays, by one graph for batches of all shapes."""
+        """What a call gives, as NumPy arrays, by a graph for batches of all shapes."""
         if self.run_eagerly:
             outputs = self(inputs, training=False)
         else:
@@ -168,7 +168,8 @@ class TaskModel(keras.Model):
                 self._graph = tf.function(
                     lambda x: self(x, training=False), autograph=False
                 )
-                self._graph.get_concrete_function(open_shapes(inputs))
+            # Traces once for batches with `F_layers`, and once for those without.
+            self._graph.get_concrete_function(open_shapes(inputs))
             outputs = self._graph(inputs)
         return keras.tree.map_structure(_as_array, outputs)
 
