@@ -1,9 +1,9 @@
 """Trains the rows of the paper's Tables 1 to 3 and Figure 1, and prints them.
 
-    python examples/paper.py tag models --models en --paired --train A --dev B --output DIR
+    python examples/paper.py ner models --models en --paired --train A --dev B --output DIR
     python examples/paper.py entail mixes --model en --seeds 1 2 3 --train A --output DIR
-    python examples/paper.py tag places --model en --train A --output DIR
-    python examples/paper.py tag shares --model en --picture shares.png --train A --output DIR
+    python examples/paper.py ner places --model en --train A --output DIR
+    python examples/paper.py ner shares --model en --picture shares.png --train A --output DIR
     python examples/paper.py weights DIR …
 
 Rows are trained as the tables of the research notes were: with trained vectors of words and
@@ -13,7 +13,7 @@ Tables: `models`, no ELMo and each model (Table 1); `mixes`, no ELMo, the last l
 average and the learned mix with λ = 1 and 0.001 (Table 2); `places`, ELMo at the input, at
 the output, at both (Table 3); `shares`, both by the share of the training data (Figure 1);
 `weights`, the layers that runs in DIR learned to use (Figure 2). Other options are those of
-`elmo-keras TASK`. DIR/ROW-SEED holds each run, and no run is made twice.
+`elmo-keras train-head KIND`. DIR/ROW-SEED holds each run, and no run is made twice.
 
 With `--paired`, each row is tested against the one before by approximate randomization
 (Noreen 1989; Yeh 2000): p is the share of 1,000 random exchanges of the two rows'
@@ -28,21 +28,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import cyclopts
-import keras
 import numpy as np
 
 from elmo_keras.config import Arithmetic
-from elmo_keras.tasks import (
-    Answering,
-    Classification,
-    Coreference,
-    Entailment,
-    Settings,
-    Tagging,
-    evaluate,
-    read_data,
-    train,
-)
+from elmo_keras.heads import Settings, train_task
+from elmo_keras.heads.fit import read_data
+from elmo_keras.heads.head import load_task_model
+from elmo_keras.heads.kinds import KINDS, load
+from elmo_keras.heads.labels import LabelTask
 
 FIELDS = cyclopts.Parameter(name="*")
 
@@ -61,13 +54,12 @@ class PaperSettings(Settings):
 
     def of_task(self, task: Any) -> "PaperSettings":
         """With the sizes of a task's model, unless they are given."""
-        units = self.units or (50 if isinstance(task, LABEL_TASKS) else 100)
+        units = self.units or (50 if isinstance(task, LabelTask) else 100)
         word_dim = self.word_dim or (None if self.word_vectors else 100)
         return dataclasses.replace(self, units=units, word_dim=word_dim)
 
 
 SEVERAL = cyclopts.Parameter(consume_multiple=True)
-LABEL_TASKS = Classification, Entailment
 SHARES = 0.01, 0.05, 0.1, 0.25, 0.5, 1.0
 MIXES = ("top", 0.001), ("average", 0.001), ("mix", 1.0), ("mix", 0.001)
 app = cyclopts.App(help=__doc__, default_parameter=cyclopts.Parameter(negative=()))
@@ -106,10 +98,10 @@ def run(task: Any, rows: dict[str, Settings], seeds: Sequence[int]) -> dict[str,
     for name, settings in rows.items():
         results[name] = []
         for seed in seeds:
-            print(f"{task.name}: {name}, seed {seed}", flush=True)
+            print(f"{task.kind}: {name}, seed {seed}", flush=True)
             folder = settings.output / f"{name}-{seed}"
             chosen = dataclasses.replace(settings, output=folder, seed=seed)
-            result = train(task, chosen, caches=caches, progress=True)
+            result = train_task(task, chosen, caches=caches, progress=True)
             results[name].append(result)
     return results
 
@@ -187,12 +179,18 @@ def paired_tests(task: Any, rows: dict[str, Settings], seeds: Sequence[int]) -> 
     tests, before, first = [], None, []
     for name, settings in rows.items():
         paths = [settings.output / f"{name}-{seed}" / "model.keras" for seed in seeds]
-        models = [keras.models.load_model(path, compile=False) for path in paths]
-        second = [evaluate(task, model, examples) for model in models]
+        second = [statistics_of(task, path, examples) for path in paths]
         if before and rows[before].share == settings.share:
             tests.append((before, name, *paired_test(first, second, score)))
         before, first = name, second
     return tests
+
+
+def statistics_of(task: Any, path: Path, examples: list[dict]) -> np.ndarray:
+    """What a saved model predicts for each example, as the counts that `task.scores` adds up."""
+    model = load_task_model(path)
+    predictions = model.results(examples, model.batches(examples))
+    return task.statistics(model, examples, predictions)
 
 
 def draw_shares(
@@ -272,8 +270,8 @@ def weights(folders: Sequence[Path], /) -> None:
         print_row(row, shares, spread([run["gamma"] for run in runs], 1))
 
 
-for make in (Tagging, Classification, Entailment, Answering, Coreference):
-    app.command(command(make), name=make.name)
+for kind in KINDS.values():
+    app.command(command(load(kind.task)), name=kind.name)
 
 if __name__ == "__main__":
     try:

@@ -4,7 +4,7 @@
     python examples/probe.py --train A.jsonl --dev B.jsonl --model en
 
 A linear classifier learns from each layer of the frozen language model: of each token, as
-in the paper's Table 6, or in files of `elmo-keras classify` of the mean vector of a text's
+in the paper's Table 6, or in files of `train-head classify` of the mean vector of a text's
 tokens. The number of epochs is fixed, so that nothing is chosen on --dev. All vectors are in
 memory: 4 bytes · tokens · layers · dimensions.
 """
@@ -17,7 +17,7 @@ import keras
 import numpy as np
 
 from elmo_keras import Embedder
-from elmo_keras.tasks import read_conllu, read_texts
+from elmo_keras.heads import read_conllu, read_texts
 
 
 def main(arguments: argparse.Namespace) -> None:

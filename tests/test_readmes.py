@@ -10,8 +10,8 @@ import pytest
 
 import elmo_keras
 from elmo_keras.util.console import COMMANDS
-from examples import scores
 from tests.support.paths import PAGES, ROOT
+from tools import scores
 
 OWN = (
     "https://(github.com/elmo-keras/elmo-keras/blob/main|"
@@ -42,7 +42,7 @@ def test_pages_and_cards_print_the_scores_of_one_file():
     for path in scores.texts_of(scores.BOX):
         text = path.read_text("utf-8")
         assert path.parent.name in {"en", "ko"} or scores.TABLE.search(text)
-        assert scores.with_scores(text, rows) == text, "run python examples/scores.py"
+        assert scores.with_scores(text, rows) == text, "run python -m tools.scores"
 
 
 @pytest.mark.slow

@@ -1,20 +1,16 @@
 """The programs that train models of tasks, on tiny files."""
 
-import gzip
-import re
 import runpy
 import sys
 
 import numpy as np
 import pytest
 
-from elmo_keras import pipeline
-from examples import make_heads, paper
+from examples import paper
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow  # models are trained
 
-ROLES = "Ann\t-\tB-A0\tO\nsaw\tsee\tB-V\tO\nhim\t-\tB-A1\tB-A0\nleave\tleave\tO\tB-V\n"
 SMALL = "--units 2 --word-dim 2 --character-dim 2 --epochs 1".split()
 
 
@@ -46,15 +42,15 @@ def test_the_papers_tables(conllu, model_directory, tmp_path, cells, monkeypatch
 
     picture = tmp_path / "shares.png"
     shares = "--shares", "0.5", "--seeds", "1", "2", "--paired"
-    table = rows("tag", "shares", *given, *shares, "--picture", picture)
+    table = rows("pos", "shares", *given, *shares, "--picture", picture)
     names = ["baseline-0.5", "elmo-0.5"]
     assert [row[0] for row in table[2:4]] == names and "±" in table[3][1]
     assert table[-1][:2] == names
     assert 0 < float(table[-1][3]) <= 1 and picture.stat().st_size > 1000
     assert table[3][-1] == f"{float(table[3][-1]):+.2f}"
-    table = rows("tag", "places", *given)
+    table = rows("pos", "places", *given)
     assert [row[0] for row in table[2:]] == ["baseline", "input", "output", "both"]
-    again = rows("tag", "models", *given, "--models", model_directory)
+    again = rows("pos", "models", *given, "--models", model_directory)
     assert table[2] == again[2]  # not trained again
     table = rows("weights", tmp_path / "out")
     assert {row[0] for row in table[2:]} >= {"out both, input", "out both, output"}
@@ -79,36 +75,6 @@ def test_the_probes_of_contextual_layers_tell_what_the_word_alone_does_not(
     run(monkeypatch, "probe.py", *given)
     scores = [float(row[1].split()[0]) for row in cells()[2:]]
     assert scores[0] == 60 and min(scores[1:]) > 95
-
-
-@pytest.mark.usefixtures("eager_tasks")
-def test_heads_are_made_with_their_cards_once(model_directory, tmp_path, capsys):
-    (tmp_path / "en_srl_ewt").mkdir()
-    roles = f"{ROLES}\n" * 3
-    (tmp_path / "en_srl_ewt/train.conll.gz").write_bytes(gzip.compress(roles.encode()))
-    (tmp_path / "en_srl_ewt/dev.conll").write_text(roles)
-    output = tmp_path / "out"
-    short = {"epochs": 1, "units": 3, "arithmetic": None, "model": str(model_directory)}
-    make_heads.main(tmp_path, output, "en-srl", **short)
-    card = (output / "en-srl/model_card.md").read_text()
-    assert (
-        "UD English-EWT (both CC BY-SA 4.0)" in card
-        and "make_heads.py DATA OUT" in card
-    )
-    assert "EWT, its predicates" in card and re.search(r" A0 \d", card)
-    find = pipeline(output / "en-srl")
-    assert find.language == "en" and isinstance(find("Ann saw him leave."), list)
-    capsys.readouterr()
-    make_heads.main(tmp_path, output, "en-srl", **short)
-    assert "epoch" not in capsys.readouterr().out
-
-
-def test_types_of_entities_are_joined(data, tmp_path):
-    make_heads.join_entities(data("en_ner_btc").parent, tmp_path)
-    for part, n in ("train", 1000 + 2000 + 200 + 2138), ("dev", 2000):
-        examples = make_heads.read_columns(tmp_path / f"en-ner.{part}.conll")
-        types = {tag[2:] for example in examples for tag in example["tags"]}
-        assert types == {"", "PER", "LOC", "ORG"} and len(examples) > n
 
 
 def column(numbers):
