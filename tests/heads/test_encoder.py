@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.heads.encoder import FastBidirectional, soft_alignment
 from elmo_keras.layers.recurrence import recurrence_graph
-from elmo_keras.tasks.encoder import FastBidirectional, soft_alignment
 from tests.support.models import randomize
 from tests.support.reference import softmax
 

@@ -6,21 +6,58 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig, Embedder, layers, precompute_layers
+from elmo_keras.heads import LayerCache
 from tests.support.models import randomize
 
 TEXTS = ["The bank of the river .", "Ann sleeps", "money", "", "a b c", "A film ."]
 
 
-@pytest.fixture(scope="module")
-def elmo():
-    elmo = Elmo(ElmoConfig.preset("test"))
+def elmo_layer(**arguments):
+    elmo = Elmo(ElmoConfig.preset("test"), **arguments)
     elmo.build()
     return randomize(elmo)
 
 
 @pytest.fixture(scope="module")
+def elmo():
+    return elmo_layer()
+
+
+@pytest.fixture(scope="module")
 def embedder(elmo):
     return Embedder(elmo, layers="all")
+
+
+def test_a_cache_holds_each_sentence_once_and_leaves_no_file(elmo, embedder, tmp_path):
+    sentences = [["ein"], [], ["der", "war"], ["ein"], ["und", "ein", "war"]]
+    cache = LayerCache(embedder, sentences, tmp_path)
+    assert not list(tmp_path.iterdir())
+    # Products of other sizes are summed in another order.
+    np.testing.assert_allclose(cache(sentences), elmo.all_layers(sentences), atol=1e-6)
+    assert cache([["der", "war"]]).shape == (1, 3, 2, 10)
+    empty = LayerCache(embedder, [])
+    assert empty([]).shape == (0, 3, 0, 10)
+
+
+def test_layers_take_the_place_of_tokens(eagerly):
+    sentences = tf.constant([["ein", "und", ""], ["der", "war", "eine"]])
+    elmo = elmo_layer(num_representations=2, layer_norm=True)
+    layers = elmo.all_layers(sentences)
+    for one, other in zip(elmo(sentences), elmo(layers)):
+        np.testing.assert_array_equal(one, other)
+    masks = elmo.compute_mask(layers)
+    assert masks[0].numpy().tolist() == [[True, True, False], [True] * 3]
+    bounded = elmo_layer(keep_sentence_boundaries=True)
+    layers = bounded.all_layers(sentences)
+    np.testing.assert_array_equal(bounded(layers), bounded(sentences))
+
+
+def test_layers_that_do_not_fit_are_refused(config):
+    layers = np.zeros((1, 3, 1, 10), "float32")
+    with pytest.raises(ValueError, match="should compute its layers"):
+        Elmo(config, trainable_bilm=True)(layers)
+    with pytest.raises(ValueError, match=r"shape \(batch, 3, time, 10\)"):
+        Elmo(config)(layers[:, :2])
 
 
 def test_layers_come_in_order_with_their_labels(embedder):

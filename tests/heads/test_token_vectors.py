@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.tasks.token_vectors import (
+from elmo_keras.heads.token_vectors import (
     TokenVectors,
     frequent_endings,
     frequent_words,

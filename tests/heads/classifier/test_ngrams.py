@@ -4,8 +4,8 @@ import collections
 
 import numpy as np
 
-from elmo_keras.tasks.classifier import NgramScores
-from elmo_keras.tasks.ngrams import batch_ngram_rows, ngram_rows
+from elmo_keras.heads.classifier.model import NgramScores, batch_ngram_rows
+from elmo_keras.heads.classifier.ngrams import ngram_rows, ngram_scores
 from elmo_keras.text.tokens import padded_tokens
 
 TEXTS = [["재미없지", "않다", "."], [], ["a"], ["😀", "ünï", "cödé", "x" * 70], ["🇰🇷"]]
@@ -37,7 +37,7 @@ def test_scores_are_sums_of_rows_over_the_root_of_their_number():
     layer.build()
     kernel = np.random.default_rng(0).normal(size=(N_ROWS, 2)).astype(np.float32)
     layer.kernel.assign(kernel)
-    for tokens, scores in zip(TEXTS, np.array(layer(padded_tokens(TEXTS)))):
-        rows = ngram_rows(tokens, N_ROWS)
-        expected = kernel[rows].sum(axis=0) / len(rows) ** 0.5
+    rows = [ngram_rows(tokens, N_ROWS) for tokens in TEXTS]
+    expected = [kernel[row].sum(axis=0) / len(row) ** 0.5 for row in rows]
+    for scores in layer(padded_tokens(TEXTS)), ngram_scores(kernel, TEXTS):
         np.testing.assert_allclose(scores, expected, atol=1e-5)
