@@ -1,4 +1,4 @@
-"""What the networks of all tasks read tokens with: `[biLSTM; ELMo]`; and attention to them."""
+"""The encoder of all kinds, `[biLSTM; ELMo]` of each token; and attention to tokens."""
 
 import functools
 

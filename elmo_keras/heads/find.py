@@ -1,4 +1,4 @@
-"""What names a head, turned into its folder: a name of the package, a path, or a hub."""
+"""Finds the folder of a head: by a name of the package, a path, or on a hub."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ def is_head(model: str | Path) -> bool:
 
 
 def absolute_head(model: str | Path) -> str:
-    """What names a head, independent of the current directory."""
+    """The name of a head, or its path independent of the current directory."""
     is_path = keras_file(model) is not None or (Path(model) / HEAD).is_file()
     return os.path.realpath(model) if is_path else str(model)
 

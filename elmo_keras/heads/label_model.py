@@ -44,7 +44,7 @@ class LabelModel(TaskModel):
         self.decision = Dense(len(labels), name="decision")
 
     def probabilities(self, logits: tf.Tensor) -> Any:
-        """Of each label, `(batch, labels)`."""
+        """The probability of each label, `(batch, labels)`."""
         ops = keras.ops
         return ops.sigmoid(logits) if self.multi_label else ops.softmax(logits)
 

@@ -156,7 +156,7 @@ def predicted_labels(model: Labels, scores: np.ndarray) -> list:
 
 
 def scored_labels(model: Labels, scores: np.ndarray) -> list:
-    """As `predicted_labels`, but dicts with `label` and `score`, the likeliest first."""
+    """The same as `predicted_labels`, but dicts with `label` and `score`, the likeliest first."""
     results = []
     for row in scores.tolist():
         pairs = sorted(zip(row, model.labels), reverse=True)

@@ -130,6 +130,10 @@ class TaskModel(keras.Model):
                 f"`x` should hold lists of the same length for {', '.join(sorted(fields))}. "
                 f"Received the lengths {lengths}"
             )
+        columns = {
+            name: [*map(_unpadded, column)] if name in self.text_fields else column
+            for name, column in columns.items()
+        }
         rows = zip(*columns.values())
         examples = [self.read_example(dict(zip(columns, row))) for row in rows]
         return self.results(examples, self.batches(examples))
@@ -216,6 +220,14 @@ class TaskModel(keras.Model):
     def data_loss(self, x, y, y_pred) -> tf.Tensor:
         """The loss without penalties on weights."""
         raise NotImplementedError
+
+
+def _unpadded(tokens):
+    """A text without the empty strings after its last token, as tensors are read."""
+    n = len(tokens)
+    while n and isinstance(tokens[n - 1], str) and not tokens[n - 1]:
+        n -= 1
+    return tokens[:n]
 
 
 def _as_array(x):

@@ -57,7 +57,7 @@ class Text(NamedTuple):
         return self.at(begin, end, label=part.label, score=part.score)
 
     def entity(self, sentence: int, part: Labelled) -> dict[str, Any]:
-        """As `result`; an acronym keeps the dot that treebanks split off at a sentence's end."""
+        """The same as `result`, but an acronym keeps the dot that treebanks split off at a sentence's end."""
         result = self.result(sentence, part)
         begin, end = result["start"], result["end"]
         if _ACRONYM.search(result["text"]) and self.source[end : end + 1] == ".":

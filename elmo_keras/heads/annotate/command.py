@@ -101,16 +101,16 @@ def _source(text):
 
 def _check_types(names, suffix):
     types = [pipeline_type(name) for name in names]
-    for name, found in zip(names, types):
-        if found == "pairs":
+    for name, type_ in zip(names, types):
+        if type_ == "pairs":
             raise ValueError(
                 f"{name} takes two texts. `elmo-keras ask` asks questions."
             )
-        if found == "texts" and suffix != ".jsonl":
+        if type_ == "texts" and suffix != ".jsonl":
             raise ValueError(
                 f"{name} reads whole texts. Give an OUT that ends in .jsonl."
             )
-    types = ["words" if found == "syntax" else found for found in types]
+    types = ["words" if type_ == "syntax" else type_ for type_ in types]
     if suffix != ".jsonl" and len({*types}) < len(types):
         raise ValueError(
             "--with should name one pipeline for words or syntax, one for entities and one "

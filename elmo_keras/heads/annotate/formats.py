@@ -261,8 +261,8 @@ def terminal(
 
 def _outline(words, heads, relations, head=0, depth=1):
     """A line for each word with its relation, below that of its head."""
-    for i, (word, own, relation) in enumerate(zip(words, heads, relations), 1):
-        if own == head:
+    for i, (word, its_head, relation) in enumerate(zip(words, heads, relations), 1):
+        if its_head == head:
             yield f"{'  ' * depth}{printable(word)} {relation}"
             yield from _outline(words, heads, relations, i, depth + 1)
 

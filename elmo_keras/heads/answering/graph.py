@@ -42,7 +42,7 @@ def text_answers(
     answers: Mapping[str, tf.Tensor],
     endings: Sequence[str],
 ) -> dict[str, tf.Tensor]:
-    """What `answers` gives, with spans as pieces of contexts `(batch,)`.
+    """The output of `answers`, with spans as pieces of contexts `(batch,)`.
 
     `begin` and `end` are numbers of characters, −1 for none. If one of the texts
     has no word, there is no answer, with the score 0.

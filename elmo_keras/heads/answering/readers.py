@@ -24,7 +24,7 @@ def read_squad(path: str | Path) -> list[dict]:
 
 
 def read_questions(content: Any, source: str | Path) -> list[dict]:
-    """As `read_squad`, of the content of such a file, or of a list of its lines."""
+    """The same as `read_squad`, from the content of such a file, or of a list of its lines."""
     examples, key = [], "data"
     try:
         for place, paragraph in _paragraphs(content):

@@ -46,7 +46,7 @@ def f1(prediction: str, gold: str, metric: str = "squad") -> float:
 def squad_statistics(
     predictions: Sequence[str], answers: Sequence[Sequence[str]], metric: str = "squad"
 ) -> np.ndarray:
-    """Of each question: F1, exact match, and whether it has an answer: (questions, 3).
+    """F1, exact match, and whether there is an answer, for each question: (questions, 3).
 
     The best match among several right answers counts. Answers without any words are
     ignored; if none remain, no answer (`""`) is right.

@@ -14,7 +14,7 @@ METRICS = "MUC", "B³", "CEAF φ4", "CEAF φ3"
 def coreference_statistics(
     keys: Sequence[Clusters], responses: Sequence[Clusters]
 ) -> np.ndarray:
-    """Of each document, both parts of each metric's recall and precision: (documents, 16).
+    """Both parts of each metric's recall and precision, for each document: (documents, 16).
 
     Precision is the metric with keys and responses exchanged.
     """

@@ -40,7 +40,7 @@ def spanning_tree(scores: np.ndarray) -> np.ndarray:
     Reference: Chu and Liu 1965; Edmonds 1967; McDonald et al. 2005.
     """
     n = len(scores)
-    # As a square of head by dependent, in which the root comes first.
+    # A square of head by dependent, in which the root comes first.
     square = np.full((n + 1, n + 1), -np.inf)
     square[:, 1:] = scores.T
     np.fill_diagonal(square, -np.inf)
@@ -111,7 +111,7 @@ def encode_tree(
 
 
 def label_values(sentence: Mapping[str, Any], name: str) -> list[str | None]:
-    """What a parser learns as a column: of lemmas the rules; None is not known."""
+    """The values of a column that a parser learns: for lemmas rules; None is not known."""
     if name != "lemma":
         return sentence[name]
     pairs = zip(sentence["tokens"], sentence["lemma"])

@@ -57,16 +57,16 @@ def best_trees(
         heads = _best_tree(tf.cast(arcs, tf.float64))
         return tf.where(heads > 0, heads + first, 0)
 
-    found = tf.map_fn(
+    trees = tf.map_fn(
         tree,
         (tf.cast(pieces.value_rowids(), tf.int32), pieces.flat_values),
         fn_output_signature=tf.RaggedTensorSpec([None], tf.int32),
     )
     time = tf.shape(scores)[1]
     words = tf.sequence_mask(n_words, time)
-    places = tf.where(words)
-    shape = tf.shape(words, places.dtype)
-    heads = tf.scatter_nd(places, found.flat_values, shape)
+    positions = tf.where(words)
+    shape = tf.shape(words, positions.dtype)
+    heads = tf.scatter_nd(positions, trees.flat_values, shape)
     is_root = words & (heads == 0)
     rank = tf.cumsum(tf.cast(is_root, tf.int32), axis=1)
     root = tf.where(is_root & (rank == 1), tf.range(1, time + 1), 0)
@@ -127,11 +127,11 @@ def _best_heads(scores):
 
     def contract(i, scores, ends, part, records):
         heads, node = best_heads(scores)
-        own, arcs = arcs_from(heads, nodes, scores, ends)
+        best_scores, arcs = arcs_from(heads, nodes, scores, ends)
         is_node = nodes == node
         inside = jump((heads, tf.cast(is_node, tf.int32)))[1] > 0
         rows, columns = inside[:, None], inside
-        into = tf.where(~rows & columns, scores - own, -np.inf)
+        into = tf.where(~rows & columns, scores - best_scores, -np.inf)
         out = tf.where(rows & ~columns, scores, -np.inf)
         (entering,) = arcs_from(
             nodes, tf.argmax(into, axis=1, output_type=tf.int32), ends
@@ -156,10 +156,10 @@ def _best_heads(scores):
 
     def expand(i, arcs):
         """The arc that enters a cycle replaces one of its own."""
-        node, inside, own, part = (record.read(i) for record in records)
+        node, inside, inner_arcs, part = (record.read(i) for record in records)
         entered = part[arcs[node, 1]]
-        own = tf.where((nodes == entered)[:, None], arcs[node], own)
-        return i - 1, tf.where(inside[:, None], own, arcs)
+        inner_arcs = tf.where((nodes == entered)[:, None], arcs[node], inner_arcs)
+        return i - 1, tf.where(inside[:, None], inner_arcs, arcs)
 
     types = (tf.int32, []), (tf.bool, [None]), (tf.int32, [None, 2]), (tf.int32, [None])
     records = [
@@ -192,11 +192,11 @@ def graph_lemmas(
     cased = tf.where(case == "lower", lower, tf.where(case == "title", title, forms))
     length = tf.strings.length(cased, "UTF8_CHAR")
     size = tf.maximum(length - front - end, 0)
-    kept = tf.strings.substr(cased, tf.minimum(front, length), size, "UTF8_CHAR")
-    found = tf.where(size > 0, before + kept + after, forms)
-    found = tf.where(case == WHOLE, before, found)
+    stem = tf.strings.substr(cased, tf.minimum(front, length), size, "UTF8_CHAR")
+    results = tf.where(size > 0, before + stem + after, forms)
+    results = tf.where(case == WHOLE, before, results)
     if lemmas:
-        known = StringSearch(lemmas, range(len(lemmas)), unknown=-1)(forms)
-        listed = tf.gather([*lemmas.values()], tf.maximum(known, 0))
-        found = tf.where(known < 0, found, listed)
-    return found
+        ids = StringSearch(lemmas, range(len(lemmas)), unknown=-1)(forms)
+        listed = tf.gather([*lemmas.values()], tf.maximum(ids, 0))
+        results = tf.where(ids < 0, results, listed)
+    return results

@@ -153,7 +153,7 @@ class TagDecoder(NamedTuple):
     def label_batch(
         self, scores: np.ndarray, batch: TokenBatch
     ) -> list[list[Labelled]]:
-        """As `label`; spans leave out the end of their last token where `ends` finds one."""
+        """The same as `label`; spans leave out the end of their last token where `ends` finds one."""
         rows = self.label(scores, batch.lengths)
         if self.ends is None:
             return rows

@@ -70,8 +70,8 @@ class RolePipeline(Pipeline):
     def predict(self, batch):
         """For each predicate of each sentence, itself and its roles."""
         finder = self.predicates
-        found = finder.decoder.label_batch(finder.scores(batch), batch)
-        predicates = [(i, one) for i, spans in enumerate(found) for one in spans]
+        rows = finder.decoder.label_batch(finder.scores(batch), batch)
+        predicates = [(i, span) for i, spans in enumerate(rows) for span in spans]
         positions = [(i, predicate.first) for i, predicate in predicates]
         frames = [[] for _ in batch.sentences]
         for (i, predicate), spans in zip(predicates, self._roles(batch, positions)):

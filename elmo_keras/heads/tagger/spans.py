@@ -72,7 +72,7 @@ def read_spans(path: str | Path, tokenizer: str = "words") -> list[dict]:
 def read_span_rows(
     rows: Rows, source: str | Path, tokenizer: str = "words"
 ) -> list[dict]:
-    """As `read_spans`, of dicts as the lines of a file of JSON have them."""
+    """The same as `read_spans`, from dicts as the lines of a file of JSON have them."""
     documents = _documents_of_rows(Path(source), rows)
     return _read_documents(documents, Path(source), tokenizer)
 
