@@ -5,9 +5,9 @@ from unicodedata import normalize
 
 import pytest
 
-from elmo_keras.pipelines import formats
-from elmo_keras.pipelines.texts import Labelled, read_text
-from elmo_keras.tasks.span_ends import SpanEnds
+from elmo_keras.heads.annotate import formats
+from elmo_keras.heads.tagger.span_ends import SpanEnds
+from elmo_keras.heads.texts import Labelled, read_text
 
 PARTICLES = {"이": 1, "은": 1, "에서": 2, "에서는": 3}
 NAMES = "손흥민 박지성 이순신 토트넘 서울 부산 대전".split()
@@ -45,9 +45,8 @@ def test_tokens_of_the_user_stay_whole():
 
 def test_pages_and_terminals_close_an_entity_before_what_is_left_out():
     text = read_text(0, "오늘 손흥민이 왔다")
-    labels = SimpleNamespace(labels=["PS"])
     predictions: list = [[[Labelled("PS", 1, 2, 1.0, left_out=1)]]]
-    pipelines: list = [SimpleNamespace(type="entities", model=labels)]
+    pipelines: list = [SimpleNamespace(type="entities", labels=["PS"])]
     shown = formats.terminal(text, pipelines, predictions, color=False)
     assert shown == "오늘 [손흥민 PS]이 왔다\n"
     page = formats.html_paragraph(text, pipelines, predictions)

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from elmo_keras.tasks.spans import read_spans
-from elmo_keras.tasks.task import Tagging
+from elmo_keras.heads import EntityTagging, read_spans
+from elmo_keras.heads.tagger.spans import read_span_rows
 
 TEXT = "Ann met 😀 Bob. She left New York."
 TAGGED = [
@@ -50,11 +50,12 @@ def test_the_exports_of_tools_become_tagged_sentences(name, tmp_path):
     expected = TAGGED[:1] if name == "tokens" else TAGGED
     path = tmp_path / "list.json"
     path.write_text(json.dumps([row, row], indent=1))
-    assert pairs(Tagging().read(path)) == 2 * expected
+    assert pairs(EntityTagging().read(path)) == 2 * expected
     if isinstance(row, dict):
         path = tmp_path / "lines.jsonl"
         path.write_text(2 * (json.dumps(row, ensure_ascii=False) + "\n"))
-        assert pairs(Tagging().read(path)) == 2 * expected
+        assert pairs(EntityTagging().read(path)) == 2 * expected
+        assert pairs(read_span_rows([("row 0", row)], "data")) == expected
 
 
 def test_a_folder_of_brat_is_read_with_its_other_lines(tmp_path):
@@ -65,7 +66,7 @@ def test_a_folder_of_brat_is_read_with_its_other_lines(tmp_path):
     )
     (tmp_path / "b.txt").write_bytes(b"No\r\nname.")
     (tmp_path / "b.ann").write_text("")
-    read = pairs(Tagging().read(tmp_path))
+    read = pairs(EntityTagging().read(tmp_path))
     assert read == [*TAGGED, (["No", "name", "."], ["O"] * 3)]
     assert pairs(read_spans(tmp_path / "a.ann")) == TAGGED
 
@@ -109,7 +110,8 @@ def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
         (["Dr.", "Ann", "Lee", ".", "She"], ["O", "B-PER", "I-PER", "B-Q", "I-Q"]),
     ]
     left_out = [("서울에서", "LOC", 2), ("City", "L_Y", 0), ("Lee", "PER", 1)]
-    assert Tagging().left_out(read) == [*left_out, ("She", "Q", 2)]
+    ends = [end for example in read for end in example["left_out"]]
+    assert ends == [*left_out, ("She", "Q", 2)]
 
 
 @pytest.mark.parametrize(
@@ -127,10 +129,12 @@ def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
         ({"tokens": ["a"], "tags": [3]}, "as many tags as tokens are expected"),
     ],
 )
-def test_what_is_no_span_is_refused_with_its_line(row, reason, tmp_path):
+def test_what_is_no_span_is_refused_with_its_line_or_row(row, reason, tmp_path):
     path = rows(tmp_path / "a.jsonl", LINES["doccano"], row)
     with pytest.raises(ValueError, match=re.escape(f"{path}:2: {reason}")):
         read_spans(path)
+    with pytest.raises(ValueError, match=re.escape(f"data:row 7: {reason}")):
+        read_span_rows([("row 7", row)], "data")
 
 
 def test_files_of_brat_and_spacy_that_are_damaged_are_refused(tmp_path):
