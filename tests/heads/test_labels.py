@@ -1,12 +1,14 @@
-"""Labelled texts and pairs: their files."""
+"""Labelled texts and pairs: their files and scores."""
 
 import functools
+from types import SimpleNamespace
 
 import pytest
 
-from elmo_keras.heads import read_pairs, read_texts
+from elmo_keras.heads import Classification, read_pairs, read_texts
 from elmo_keras.text.tokenizers import split_spaces
 from tests.support.readers import check_reading, check_refusal
+from tests.support.task_models import scores_of
 
 PAIR = '{"premise": "a", "hypothesis": "b", "label": "x"}\n'
 spaces = functools.partial(read_texts, split=split_spaces)
@@ -61,3 +63,31 @@ def test_a_file_with_two_kinds_of_labels_is_refused(file):
     mixed = '{"text": "a", "label": "b"}\n{"text": "a", "labels": ["b"]}\n'
     with pytest.raises(ValueError, match="`label` in all lines, or `labels` in all"):
         read_texts(file(mixed))
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted", "labels", "macro", "micro"),
+    [
+        # a: 2 of 2 and 2; b: 0 of 1 and 2; c: 0 of 1 and 0; d: nowhere. In all 2 of 4
+        # and 4.
+        (
+            [["a", "b"], ["a"], ["c"], []],
+            [["a"], ["b", "a"], [], ["b"]],
+            ["a", "b", "c", "d"],
+            *(0.25, 0.5),
+        ),
+        ([[]], [[]], ["a"], 0, 0),
+    ],
+)
+def test_f1_of_several_labels_by_hand(expected, predicted, labels, macro, micro):
+    model = SimpleNamespace(labels=labels, multi_label=True)
+    examples = [{"labels": row} for row in expected]
+    found = scores_of(Classification(), model, examples, predicted)
+    assert found == {"macro F1": macro, "micro F1": micro}
+
+
+def test_a_label_that_only_dev_has_counts_as_wrong():
+    model = SimpleNamespace(labels=["1", "2"], multi_label=False)
+    examples = [{"label": label} for label in ("2", "3")]
+    found = scores_of(Classification(), model, examples, ["2", "2"])
+    assert found == {"accuracy": 0.5}
