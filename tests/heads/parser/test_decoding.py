@@ -4,10 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from elmo_keras.tasks.parser import best_trees, graph_lemmas
-from elmo_keras.tasks.trees import (
+from elmo_keras.heads.parser.decoding import (
     apply_rule,
     decode_tree,
     encode_tree,
@@ -35,28 +33,6 @@ def test_no_tree_with_one_root_has_a_higher_sum(n):
         scores = rng.normal(size=(n, n + 1)).astype(np.float32)
         best = max(known, key=lambda heads: scores[rows, heads].sum(dtype=float))
         assert spanning_tree(scores).tolist() == best
-
-
-def test_a_graph_finds_the_trees_of_a_batch():
-    rng, graph = np.random.default_rng(0), tf.function(best_trees)
-    n_words = [1, 9, 0, 17, 2, 3, 3, 40]
-    scores = rng.normal(size=(8, 40, 41))
-    scores[3::4, :, 0] += 3  # many would be roots
-    heads = graph(tf.constant(scores), tf.constant(n_words)).numpy()
-    for row, found, n in zip(scores, heads, n_words):
-        expected = spanning_tree(row[:n, : n + 1]).tolist() if n else []
-        assert found.tolist() == expected + [0] * (40 - n)
-
-
-def test_a_graph_makes_the_lemmas_of_rules():
-    pairs = ("Cities", "city"), ("went", "go"), ("USA", "Usa"), ("먹었다", "먹+다")
-    rules = [lemma_rule(*pair) for pair in pairs]
-    forms = ["Cities", "berries", "WENT", "x", "", "먹었다", "Über", "a"]
-    for i, rule in enumerate(rules):
-        found = graph_lemmas(tf.constant(forms), tf.fill([8], i), rules, {"x": "known"})
-        expected = [apply_rule(rule, form) for form in forms]
-        expected[3] = "known"
-        assert [lemma.decode() for lemma in found.numpy()] == expected
 
 
 def test_a_chain_of_cycles_becomes_a_tree():
