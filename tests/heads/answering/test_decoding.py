@@ -1,0 +1,32 @@
+"""The spans of answers, from scores."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from elmo_keras.heads.answering.decoding import best_answer
+
+
+@pytest.mark.parametrize("time, longest", [(1, 1), (1, 7), (5, 1), (6, 3), (9, 16)])
+def test_the_span_is_the_best_of_all_with_its_probability(time, longest):
+    rng = np.random.default_rng(time)
+    starts, ends = rng.normal(size=(2, 11, time)).astype("float32")
+    spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
+    decisions = set()
+    for start, end in zip(starts, ends):
+        best = max((start[i] + end[j], (i, j)) for i, j in spans)
+        for none in (best[0] - 1, best[0] + 1):
+            answer = best_answer((start, end, none), longest)
+            assert (pytest.approx(best[0]), best[1]) == (answer.score, answer.span)
+            total = sum(np.exp(s + e) for s, e in itertools.product(start, end))
+            assert np.exp(answer.total) == pytest.approx(total + np.exp(none), 1e-5)
+            assert answer.is_answer == (none < best[0])
+            decisions.add(answer.is_answer)
+    assert decisions == {True, False}
+
+
+def test_an_answer_has_at_most_the_chosen_number_of_tokens():
+    starts, ends = np.eye(9)[2], np.eye(9)[5] + 0.5 * np.eye(9)[4]
+    assert best_answer((starts, ends, -9.0), 4).span == (2, 5)
+    assert best_answer((starts, ends, -9.0), 3).span == (2, 4)
