@@ -37,7 +37,7 @@ def read_examples(
 
 
 def _rows(task: Task, data: Any, name: str) -> list[dict]:
-    if isinstance(data, tuple):
+    if isinstance(data, tuple) and all(map(_is_column, data)):
         return _pairs(task, data, name)
     if hasattr(data, "to_dicts"):  # polars
         data = data.to_dicts()
@@ -53,6 +53,10 @@ def _rows(task: Task, data: Any, name: str) -> list[dict]:
         {key: _plain(value, classes.get(key)) for key, value in row.items()}
         for row in rows
     ]
+
+
+def _is_column(part):
+    return isinstance(part, Iterable) and not isinstance(part, (str, bytes, Mapping))
 
 
 def _pairs(task, data, name):
@@ -86,7 +90,9 @@ def _plain(value: Any, names: Sequence[str] | None = None) -> Any:
         return [_plain(item, names) for item in value]
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    return names[value] if names and type(value) is int and value >= 0 else value
+    if names and type(value) is int:
+        return names[value] if value >= 0 else None  # -1 for no label
+    return value
 
 
 def _unlike(name, data):

@@ -1,28 +1,29 @@
-"""A real file of each format of the tasks is read as a whole, some after their conversion."""
+"""A real file of each format is read as a whole, some after their conversion."""
 
 import pytest
 
-from elmo_keras import tasks
-from elmo_keras.tasks.answer_text import NOT_KNOWN
-from elmo_keras.tasks.data import has_singletons
-from elmo_keras.tasks.entities import entities
-from examples import convert
+from elmo_keras import heads
+from elmo_keras.heads.answering.decoding import NOT_KNOWN
+from elmo_keras.heads.coreference.readers import has_singletons
+from elmo_keras.heads.tagger.entities import entities
+from tools import convert
 
 # Reader, file, and the numbers of its sentences, texts, pairs or predicates; of tagged text
 # also of its tokens and entities.
 FILES = [
-    (tasks.read_conllu, "en_ewt/en_ewt-ud-dev.conllu", 2_001, 25_147),
-    (tasks.read_conllu, "ko_ud_gsd/ko_gsd-ud-dev.conllu", 950),
-    (tasks.read_columns, "en_ner_wnut17/emerging.dev.conll", 1_009),
+    (heads.read_conllu, "en_ewt/en_ewt-ud-dev.conllu", 2_001, 25_147),
+    (heads.read_conllu, "ko_ud_gsd/ko_gsd-ud-dev.conllu", 950),
+    (heads.read_trees, "en_ewt/en_ewt-ud-dev.conllu", 2_001),
+    (heads.read_columns, "en_ner_wnut17/emerging.dev.conll", 1_009),
     (
-        tasks.read_columns,
+        heads.read_columns,
         "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt",
         *(1_696, 39_007, 3_558),
     ),
-    (tasks.read_columns, "en_ner_btc/h.conll", 2_000),  # one has no word
-    (tasks.read_columns, "en_ner_uner/en_ewt-ud-dev.iob2", 2_001),
+    (heads.read_columns, "en_ner_btc/h.conll", 2_000),  # one has no word
+    (heads.read_columns, "en_ner_uner/en_ewt-ud-dev.iob2", 2_001),
     (convert.klue_ner, "ko_klue/klue-ner-v1.1_dev.first4000.tsv", 4_000),
-    (tasks.read_roles, "en_srl_ewt/dev.conll", 4_358),
+    (heads.read_roles, "en_srl_ewt/dev.conll", 4_358),
     (convert.fasttext, "en_sst5/sst_dev.txt", 1_101),
     (convert.nsmc, "ko_nsmc/ratings_valid.txt", 10_000),
     (convert.goemotions, "en_goemotions/dev.tsv", 5_426),
@@ -64,10 +65,10 @@ def test_a_file_is_read_as_a_whole(row, data):
 
 @pytest.mark.parametrize("name, n_questions, n_within", QUESTIONS)
 def test_every_question_can_be_trained_on(name, n_questions, n_within, data):
-    examples = tasks.read_squad(data(name))
+    examples = heads.read_squad(data(name))
     assert len(examples) == n_questions
     assert not any(example["n_misplaced"] for example in examples)
-    assert all(t[0] != NOT_KNOWN for t in tasks.Answering().targets(examples, None))
+    assert all(t[0] != NOT_KNOWN for t in heads.Answering().targets(examples, None))
     assert sum(bool(example["ending"]) for example in examples) == n_within
     for example in filter(lambda example: example["answers"], examples):
         source, endings = example["text"], [example["ending"]]
@@ -77,7 +78,7 @@ def test_every_question_can_be_trained_on(name, n_questions, n_within, data):
 
 @pytest.mark.parametrize("name, n_documents, n_tokens, n_mentions", DOCUMENTS)
 def test_documents_have_all_mentions(name, n_documents, n_tokens, n_mentions, data):
-    documents = tasks.read_documents(data(name))
+    documents = heads.read_documents(data(name))
     assert len(documents) == n_documents and not has_singletons(documents)
     assert n_tokens == sum(len(s) for d in documents for s in d["sentences"])
     assert n_mentions == sum(len(c) for d in documents for c in d["clusters"])

@@ -137,7 +137,8 @@ def read_document_rows(rows: Rows, source: str | Path) -> list[dict]:
 
     def parse(row: Mapping):
         sentences = row.get("sentences")
-        if not isinstance(sentences, list) or not all(map(_is_sentence, sentences)):
+        is_list = isinstance(sentences, list) and sentences
+        if not is_list or not all(map(_is_sentence, sentences)):
             raise ValueError("`sentences` should be lists of tokens")
         speakers = row.get("speakers") or [[""] * len(s) for s in sentences]
         if [*map(len, speakers)] != [*map(len, sentences)]:

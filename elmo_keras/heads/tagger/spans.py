@@ -170,9 +170,11 @@ def _read_row(path, place, row):
         return None
     tags = next((row[key] for key in ("tags", "ner_tags") if key in row), None)
     if tags is not None and "tokens" in row:
-        if len(tags) != len(row["tokens"]) or not all(isinstance(t, str) for t in tags):
+        tokens = row["tokens"]
+        are_many = isinstance(tokens, list) and len(tags) == len(tokens)
+        if not are_many or not all(isinstance(x, str) for x in (*tokens, *tags)):
             raise ValueError("as many tags as tokens are expected, each a str")
-        return {"tokens": row["tokens"], "tags": to_bio(tags), "left_out": []}
+        return {"tokens": tokens, "tags": to_bio(tags), "left_out": []}
     text, spans = _text(row), _found(row)
     if spans is None:
         return None

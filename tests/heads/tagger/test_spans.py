@@ -127,6 +127,8 @@ def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
         ({"text": "a", "annotations": [1]}, "'int' object has no attribute"),
         ({"text": 7, "label": []}, "a text is expected, not 7"),
         ({"tokens": ["a"], "tags": [3]}, "as many tags as tokens are expected"),
+        ({"tokens": [3], "tags": ["O"]}, "as many tags as tokens are expected"),
+        ({"tokens": "a", "tags": ["O"]}, "as many tags as tokens are expected"),
     ],
 )
 def test_what_is_no_span_is_refused_with_its_line_or_row(row, reason, tmp_path):
