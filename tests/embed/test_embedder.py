@@ -124,6 +124,14 @@ def test_a_pickled_embedder_reads_its_model_at_the_first_use(means, model_direct
     assert pickle.loads(pickle.dumps(lazy)).fingerprint == means.fingerprint
 
 
+def test_what_changes_vectors_changes_the_fingerprint(means, model_directory):
+    changes = {"lower_case": True, "keep_sentence_boundaries": True, "layers": "top"}
+    changes |= {"dtype": "float16", "pooling": "max", "gamma": 2.0}
+    for name, value in changes.items():
+        others = [Embedder(model_directory), Embedder(model_directory, **{name: value})]
+        assert others[0].fingerprint != others[1].fingerprint, name
+
+
 def test_a_changed_model_is_noticed(model_directory, tmp_path):
     elmo = Elmo.from_pretrained(model_directory)
     with pytest.raises(TypeError, match="can't be pickled. Make it from the path"):

@@ -80,6 +80,15 @@ def test_negatives_are_distinct_words_with_their_expected_counts(streams):
     assert len(drawn) > 2  # directions and steps draw independently
 
 
+def test_negatives_and_dropout_depend_on_the_seed(streams):
+    def drawn(seed, name):
+        rows = batches(streams(n_negatives=2, seed=seed), 1)
+        return [batch[name].tolist() for (batch,) in rows]
+
+    for name in "negatives", "seed":
+        assert drawn(0, name) == drawn(0, name) != drawn(1, name)
+
+
 def test_an_epoch_can_start_at_any_step(streams):
     whole = batches(streams(n_negatives=2), 2)
     rest = batches(streams(n_negatives=2), 2, 3)

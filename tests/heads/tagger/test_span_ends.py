@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 from unicodedata import normalize
 
+import numpy as np
 import pytest
 
 from elmo_keras.heads.annotate import formats
-from elmo_keras.heads.tagger.span_ends import SpanEnds
+from elmo_keras.heads.tagger.span_ends import SHAPE, SpanEnds
 from elmo_keras.heads.texts import Labelled, read_text
 
 PARTICLES = {"이": 1, "은": 1, "에서": 2, "에서는": 3}
@@ -18,7 +19,11 @@ def test_particles_that_were_learned_are_left_out_of_new_names_too():
     ends = SpanEnds.fit([*EXAMPLES, *((name, "PS", 0) for name in NAMES)])
     assert all(ends(token, "PS") == n for token, _, n in EXAMPLES)
     assert [ends(f"부산{p}", "PS") for p in PARTICLES] == [*PARTICLES.values()]
-    assert ends("가", "PS") == 0, "something is left"
+
+
+def test_something_of_a_token_is_left():
+    always = SpanEnds(np.tile(np.arange(SHAPE[1], dtype="float32"), (SHAPE[0], 1)))
+    assert [always("가나다"[:n], "PS") for n in (1, 2, 3)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
