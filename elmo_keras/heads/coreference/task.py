@@ -48,14 +48,14 @@ class Coreference(Task):
 
     def read(self, path, *, training=False):
         """The documents of a file; those of the training file are cut into parts."""
+        _check_scipy()
         return self._parts(readers.read_documents(path), training)
 
     def read_rows(self, rows, source, *, training=False):
+        _check_scipy()
         return self._parts(readers.read_document_rows(rows, source), training)
 
     def _parts(self, documents, training):
-        import scipy.optimize  # noqa: F401, so that it isn't missing after training
-
         if self.no_singletons:
             documents = list(map(readers.without_singletons, documents))
         if not training:
@@ -112,3 +112,8 @@ class Coreference(Task):
 
         shift = max(np.arange(-2, 4.25, 0.25), key=f1)
         model.antecedents.scores.bias.assign_add([shift])
+
+
+def _check_scipy():
+    """Fails before files are read, and not after training, where scores need it."""
+    import scipy.optimize  # noqa: F401

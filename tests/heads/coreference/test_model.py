@@ -1,18 +1,18 @@
-"""The model of coreference, and its command."""
+"""The model of coreference."""
 
 import functools
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks import coreference
-from elmo_keras.tasks.coreference import clusters_of_links, document_inputs
-from elmo_keras.tasks.data import read_documents
-from elmo_keras.tasks.fit import evaluate
-from elmo_keras.tasks.task import Coreference
-from tests.support import task_models as support
+from elmo_keras.heads import Coreference, CoreferenceModel
+from elmo_keras.heads.coreference.model import (
+    DISTANCES,
+    AntecedentScores,
+    SpanVectors,
+    document_inputs,
+)
 from tests.support.models import randomize
 from tests.support.task_models import SENTENCES, SPEAKERS, built, token_vectors
 
@@ -24,9 +24,7 @@ def coreferent(**options):
     """A model that keeps all spans."""
     sizes = {"units": 3, "hidden_units": 7, "longest": 2, "dropout": 0.0}
     options = sizes | {"mentions_per_token": 9.0} | options
-    return built(
-        coreference.CoreferenceModel(token_vectors(words=("ann", "bob")), **options)
-    )
+    return built(CoreferenceModel(token_vectors(words=("ann", "bob")), **options))
 
 
 def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents():
@@ -65,16 +63,6 @@ def test_the_spans_of_highest_score_are_kept():
     assert outputs["last"].numpy().tolist() == spans.last.numpy()[best].tolist()
 
 
-def test_links_become_clusters_and_mentions_without_links_if_asked_for():
-    links = [[0, 0, -1], [1, 1, -2], [2, 2, 1], [3, 3, -2], [4, 4, -1], [5, 5, 4]]
-    expected = [[(0, 0)], [(1, 1), (2, 2)], [(4, 4), (5, 5)]]
-    assert clusters_of_links(links, singletons=True) == expected
-    assert clusters_of_links(links) == expected[1:]
-    links = [[0, 0, -1], [1, 1, -1], [2, 2, 0], [3, 3, 1], [4, 4, 2], [5, 5, -1]]
-    assert clusters_of_links(links) == [[(0, 0), (2, 2), (4, 4)], [(1, 1), (3, 3)]]
-    assert clusters_of_links(np.zeros((0, 3), int)) == []
-
-
 def test_with_singletons_the_loss_has_whether_spans_are_mentions():
     model = coreferent(singletons=True)
     assert not coreferent().singletons and "mention_scores" not in coreferent()(INPUTS)
@@ -91,109 +79,6 @@ def test_with_singletons_the_loss_has_whether_spans_are_mentions():
     assert float(actual) == pytest.approx(float(of_links) + expected, rel=1e-5)
 
 
-def test_a_model_with_singletons_finds_mentions_without_links():
-    model = coreferent(singletons=True)
-    outputs = model(INPUTS)
-    links = model.decode(INPUTS, outputs)[0].numpy()
-    is_linked = outputs["scores"].numpy().argmax(axis=1) > 0
-    is_mention = outputs["mention_scores"].numpy() > 0
-    assert 0 < is_mention.sum() < len(is_mention)
-    np.testing.assert_array_equal(links[:, 2] == -1, ~is_linked & is_mention)
-    np.testing.assert_array_equal(links[:, 2] == -2, ~is_linked & ~is_mention)
-    (found,) = model.predict({"sentences": [SENTENCES], "speakers": [SPEAKERS]})
-    assert found == clusters_of_links(links, singletons=True)
-
-
-def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
-    """Entities mentioned once are learned and scored where --train has such."""
-    text = stories(2, np.random.default_rng(0))
-    train, single = tmp_path / "train.conll", tmp_path / "single.conll"
-    train.write_text(text)
-    single.write_text(text.replace("* -\n", "* (7)\n", 1))
-    for path, options, learned in [
-        (single, {}, True),
-        (single, {"no_singletons": True}, False),
-        (train, {}, False),
-    ]:
-        task = Coreference(sentences=9, **options)
-        model = task.make_model(token_vectors(), task.read(path, training=True))
-        assert model.singletons == learned
-        documents = task.read(single)
-        pairs = [max(document["clusters"], key=len) for document in documents]
-        scores = support.scores_of(task, model, documents, [[pair] for pair in pairs])
-        # The single mention is missing: 4 of 5 mentions, 2 of 3 entities.
-        assert scores["MUC"] == 1
-        assert scores["B³"] == pytest.approx(2 * 4 / 9 if learned else 1)
-        assert scores["CEAF φ4"] == pytest.approx(2 * 2 / 5 if learned else 1)
-
-
-def test_the_labels_are_spans_with_the_number_of_their_cluster():
-    documents = [{"clusters": [[(0, 1), (4, 4)], [(2, 2), (3, 3)]]}, {"clusters": []}]
-    first, second = Coreference().targets(documents, None)
-    assert first.tolist() == [[0, 1, 0], [4, 4, 0], [2, 2, 1], [3, 3, 1]]
-    assert second.shape == (0, 3) and second.dtype == "int32"
-
-
-WOMEN, MEN = ["Ann", "Eve", "Dora", "Mary"], ["Bob", "Tom", "Cem", "Paul"]
-
-
-def stories(n, rng):
-    """Two people meet; then one of them does something, as "she" or "he"."""
-    text = ""
-    for i in range(n):
-        pair = [(rng.choice(WOMEN), "She"), (rng.choice(MEN), "He")]
-        if rng.random() < 0.5:
-            pair.reverse()
-        mentioned = int(rng.integers(2))
-        entity = ["-", "-"]
-        entity[mentioned] = "(0)"
-        words = [(pair[0][0], entity[0]), ("met", "-"), (pair[1][0], entity[1]), None]
-        words += [(pair[mentioned][1], "(0)"), ("smiled", "-"), None]
-        text += support.document(words, f"d{i}")
-    return text
-
-
-def test_links_are_as_likely_as_raises_f1_most(tmp_path):
-    path, task = tmp_path / "dev.conll", Coreference()
-    path.write_text(stories(9, np.random.default_rng(0)))
-    documents, model = task.read(path), coreferent()
-    batches, bias = model.batches(documents), model.antecedents.scores.bias
-    before = bias.numpy()
-
-    def f1_with(shift):
-        bias.assign(before + shift)
-        return task.scores(evaluate(task, model, documents))["CoNLL F1"]
-
-    shifts = [-2, -0.5, 0, 0.5, 1, 2, 4]
-    scores = [f1_with(shift) for shift in shifts]
-    bias.assign(before)
-    task.calibrate(model, documents, batches)
-    shift = bias.numpy() - before
-    assert f1_with(shift) >= max(scores) > min(scores)
-    bias.assign(before)
-
-
-@pytest.mark.slow
-def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    texts = {"train": stories(80, rng), "dev": stories(30, rng)}
-    options = "--units 10 --hidden-units 20 --word-dim 20 --epochs 5 --longest 2"
-    options += " --mentions-per-token 0.8"
-    scores, model = support.trained(Coreference, tmp_path, options, capsys, **texts)
-    # By chance: one of two people.
-    assert scores["CoNLL F1"] > 0.85
-    (found,) = model.predict([[["Eve", "met", "Tom"], ["He", "smiled"]]])
-    assert found == [[(2, 2), (3, 3)]]
-    documents = read_documents(tmp_path / "dev")
-    assert {len(document["clusters"]) for document in documents} == {1}
-
-
-def test_without_scipy_no_file_is_read(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(ImportError, match="scipy"):
-        Coreference().read("train.conll")
-
-
 def test_inputs_without_tokens_or_speakers_are_refused():
     with pytest.raises(ValueError, match=r"Received: \[2\] tokens and \[1\]"):
         document_inputs([["a", "b"]], [["x"]])
@@ -204,7 +89,7 @@ def test_inputs_without_tokens_or_speakers_are_refused():
 
 def test_a_batch_is_a_document_with_the_cached_layers_of_its_sentences():
     document = {"sentences": SENTENCES, "speakers": SPEAKERS}
-    model = coreference.CoreferenceModel(token_vectors(), units=2)
+    model = CoreferenceModel(token_vectors(), units=2)
     assert Coreference().texts([document] * 2) == 2 * SENTENCES
 
     def lengths(sentences):
@@ -222,7 +107,7 @@ def test_antecedents_are_the_likeliest_earlier_mentions_with_their_scores(n_best
     rng = np.random.default_rng(0)
     g, s = rng.normal(size=(7, 3)), rng.normal(size=7)
     speakers = np.array(list("abaabba"))
-    layer = coreference.AntecedentScores(n_best, units=5, feature_dim=2)
+    layer = AntecedentScores(n_best, units=5, feature_dim=2)
     layer.build(g.shape)
     randomize(layer)
     parts = {name: getattr(layer, name) for name in layer.parts}
@@ -238,7 +123,7 @@ def test_antecedents_are_the_likeliest_earlier_mentions_with_their_scores(n_best
         assert places[i, : len(best)].numpy().tolist() == best
         assert np.all(scores[i, len(best) :] < -1e8)
         for k, j in enumerate(best):
-            bucket = sum(i - j >= d for d in coreference.DISTANCES) - 1
+            bucket = sum(i - j >= d for d in DISTANCES) - 1
             features = [*distances[bucket], *same[int(speakers[i] == speakers[j])]]
             hidden = (
                 g[i] @ dense["mention_projection"]
@@ -255,7 +140,7 @@ def test_spans_are_all_short_pieces_of_sentences_with_their_vectors():
     rng = np.random.default_rng(0)
     lengths = [4, 0, 1, 5]
     x, h = rng.normal(size=(4, 5, 3)), rng.normal(size=(4, 5, 2))
-    layer = coreference.SpanVectors(longest=3, width_dim=2)
+    layer = SpanVectors(longest=3, width_dim=2)
     layer.build(h.shape)
     randomize(layer)
     kernel, bias, widths = (w.numpy() for w in layer.weights)
