@@ -11,6 +11,7 @@ ratios: above 1, this checkout is faster.
 import contextlib
 import functools
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -67,17 +68,41 @@ def first_vector(setting: Setting) -> Seconds:
     )
 
 
+def command_seconds(root: Path, *words: object) -> float:
+    """`elmo-keras WORDS` of a checkout, from the start of the process to its end."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    module, function = project["scripts"]["elmo-keras"].split(":")
+    code = f"from {module} import {function}; {function}({[*map(str, words)]})"
+    begin = time.perf_counter()
+    with runner.finished([sys.executable, "-c", code], root=root):
+        pass
+    return time.perf_counter() - begin
+
+
 def shown_help(setting: Setting) -> Seconds:
-    """`elmo-keras --help`, from the start of the process to its end."""
+    def run(root: Path, _: int) -> float:
+        return command_seconds(root, "--help")
+
+    return runner.in_turns(setting.roots, run, rounds=setting.rounds, warm_up=1)
+
+
+def trained_head(setting: Setting) -> Seconds:
+    """A head of entities, which are the words in capitals, in three epochs."""
+    file = setting.folder / "entities.conll"
+    tags = {True: "B-CAPITAL", False: "O"}
+    rows = (
+        "".join(f"{word}\t{tags[word[0].isupper()]}\n" for word in sentence)
+        for sentence in setting.sentences
+    )
+    file.write_text("\n".join(rows), encoding="utf-8")
 
     def run(root: Path, _: int) -> float:
-        project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-        module, function = project["scripts"]["elmo-keras"].split(":")
-        code = f"from {module} import {function}; {function}(['--help'])"
-        begin = time.perf_counter()
-        with runner.finished([sys.executable, "-c", code], root=root):
-            pass
-        return time.perf_counter() - begin
+        # An earlier checkout names the command by what the head does.
+        is_earlier = not (root / "elmo_keras" / "heads").exists()
+        words = ["tag", "--kind", "ner"] if is_earlier else ["train-head", "ner"]
+        words += ["--train", file, "--model", setting.folder, "--epochs", 3]
+        output = tempfile.mkdtemp(dir=setting.folder)  # a finished run is not repeated
+        return command_seconds(root, *words, "--output", f"{output}/head")
 
     return runner.in_turns(setting.roots, run, rounds=setting.rounds, warm_up=1)
 
@@ -118,6 +143,7 @@ MEASURES = {  # name → title, function and its further arguments
         "small",
     ),
     "pipelines": ("`en-pos` and `en-ner`", asked, "run", 0, "ours", "pipelines"),
+    "head": ("a head, from the start of the command to its end", trained_head),
     "serving-1": ("a served request, one client", served, 1),
     "serving-16": ("a served request, 16 clients", served, 16),
     "help": ("`elmo-keras --help`", shown_help),

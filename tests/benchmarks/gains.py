@@ -15,19 +15,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks import (
+from elmo_keras.heads import (
     Answering,
     Classification,
     Coreference,
     Entailment,
+    EntityTagging,
+    PosTagging,
+    RoleTagging,
     Settings,
-    Tagging,
 )
 from examples import paper
-from examples.convert import convert
-from examples.make_heads import WIKIGOLD
 from tests.benchmarks import runner
 from tests.benchmarks.chart import Bar, draw_bars
+from tools.convert import convert
+from tools.make_heads import WIKIGOLD
 
 SMALLEST_P = 0.001  # of 1,000 exchanges
 
@@ -51,12 +53,12 @@ WNUT = "wnut17train.conll emerging.dev.conll"
 NSMC, SST = "ratings_train.txt ratings_valid.txt", "sst_train.txt sst_dev.txt"
 EWT, GSD = (f"{x}-ud-train.conllu {x}-ud-dev.conllu" for x in ("en_ewt", "ko_gsd"))
 SQUAD, CONLL, ONTONOTES = "SQuAD, +4.7", "CoNLL-2003, +2.1", "OntoNotes, +3.2"
-NER, POS, TEXTS = Tagging(kind="ner"), Tagging(kind="pos"), Classification()
+NER, POS, TEXTS = EntityTagging(), PosTagging(), Classification()
 ROWS = {  # folders, which begin with the name of the language model
     "en_qa": Row(Answering(), "questions", "train.json dev.json", 4, 2, 1, SQUAD),
     "ko_qa": Row(Answering(metric="korquad"), "questions, Korean", KORQUAD, 4, 2, 1),
     "en_snli": Row(Entailment(), "entailment", "dev.txt", 6, 2, 3, "SNLI, +0.7"),
-    "en_srl_ewt": Row(Tagging(kind="srl"), "semantic roles", PARTS, 5, 2, 1, ONTONOTES),
+    "en_srl_ewt": Row(RoleTagging(), "semantic roles", PARTS, 5, 2, 1, ONTONOTES),
     "en_coref_litbank": Row(Coreference(), "coreference", PARTS, 8, 2, 3, ONTONOTES),
     "en_ner_misc": Row(NER, "entities, Wikigold", GOLD, 15, 3, 3, CONLL),
     "ko_klue": Row(NER, "entities, Korean", SMALL, 8, 2, 1, CONLL),

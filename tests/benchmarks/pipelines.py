@@ -12,11 +12,11 @@ not learn from, and the scores go into the package's file.
 import functools
 from pathlib import Path
 
+from elmo_keras.heads import hold_out, read_columns, read_conllu
+from elmo_keras.heads.tagger.entities import count_spans, entities, f1_of_spans
 from elmo_keras.hub.catalogue import BOX
-from elmo_keras.tasks import hold_out, read_columns, read_conllu
-from elmo_keras.tasks.entities import count_spans, entities, span_scores
-from examples import make_heads as make
 from tests.benchmarks import runner
+from tools import make_heads as make
 
 SENTENCE = [["Kim", "Lee", "flew", "to", "Oslo", "."]]
 
@@ -88,7 +88,7 @@ def print_scores(systems: dict, data: Path) -> None:
                 count_spans(entities(e["tags"]), map(tuple, spans))
                 for e, (_, spans) in zip(examples, answers)
             ]
-            scores = span_scores(*(sum(column) for column in zip(*counts)))
+            scores = f1_of_spans(*(sum(column) for column in zip(*counts)))
             cells.append(f"{100 * scores['F1']:.1f}")
         runner.row(name, *cells)
         rows.append({"pipeline": "en-ner", "text": name, "score": "F1"} | named(cells))

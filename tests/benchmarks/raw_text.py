@@ -22,20 +22,27 @@ from typing import NamedTuple
 from sklearn.metrics import roc_auc_score
 
 from elmo_keras import pipeline
-from elmo_keras.pipelines.formats import conllu
-from elmo_keras.pipelines.pipeline import TagPipeline, predict_texts
-from elmo_keras.pipelines.texts import read_text
-from elmo_keras.tasks import hold_out, read_columns
-from elmo_keras.tasks.data import (
+from elmo_keras.heads import (
+    hold_out,
+    read_columns,
     read_documents,
     read_roles,
     read_squad,
-    without_singletons,
 )
-from elmo_keras.tasks.entities import bio_tags, count_spans, entities, span_scores
-from elmo_keras.tasks.scores import squad_scores, squad_statistics
-from examples import make_heads as make
+from elmo_keras.heads.annotate.formats import conllu
+from elmo_keras.heads.answering.scores import squad_scores, squad_statistics
+from elmo_keras.heads.coreference.readers import without_singletons
+from elmo_keras.heads.pipeline import predict_texts
+from elmo_keras.heads.tagger.entities import (
+    bio_tags,
+    count_spans,
+    entities,
+    f1_of_spans,
+)
+from elmo_keras.heads.tagger.pipeline import WordPipeline
+from elmo_keras.heads.texts import read_text
 from tests.benchmarks import runner
+from tools import make_heads as make
 
 Span = tuple[int, int]
 Entity = tuple[int, int, str]
@@ -135,7 +142,9 @@ def to_conllu(documents: Iterable[Document]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def tag(pipe: TagPipeline, texts: Sequence[str]) -> list[tuple[Document, list[Entity]]]:
+def tag(
+    pipe: WordPipeline, texts: Sequence[str]
+) -> list[tuple[Document, list[Entity]]]:
     """Each text with the words and tags of its sentences; and the results as spans."""
     found = []
     read = (read_text(i, text, pipe.tokenizer) for i, text in enumerate(texts))
@@ -214,7 +223,7 @@ def score_trees(
 
 
 def micro_f1(counts: Iterable[Sequence[int]]) -> float:
-    return 100 * span_scores(*(sum(column) for column in zip(*counts)))["F1"]
+    return 100 * f1_of_spans(*(sum(column) for column in zip(*counts)))["F1"]
 
 
 def score_entities(

@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks.reliability DATA WORK [NAME …]
 
-DATA is the folder of the corpora; WORK gets what the recipes of `examples/make_heads.py`
-prepare. The other half of each dev part chose the temperature of the head. A row has
-answers with scores up to `at most`, in per cent their mean score and the share of right
-ones; ECE is the expected calibration error in 15 bins, without a temperature and with it.
+DATA is the folder of the corpora; WORK gets what the recipes of `tools.make_heads` prepare.
+The other half of each dev part chose the temperature of the head. A row has answers with
+scores up to `at most`, in per cent their mean score and the share of right ones; ECE is the
+expected calibration error in 15 bins, without a temperature and with it.
 """
 
 import dataclasses
@@ -15,27 +15,27 @@ import tempfile
 from pathlib import Path
 
 from elmo_keras import pipeline
+from elmo_keras.heads import PredicateTagging, Settings
+from elmo_keras.heads.fit import read_data
+from elmo_keras.heads.head import HEAD, PREDICATES, read_card
+from elmo_keras.heads.kinds import find_kind
 from elmo_keras.hub.catalogue import BOX
-from elmo_keras.pipelines.calibration import calibration_error, reliability
-from elmo_keras.pipelines.pipeline import PREDICATES
-from elmo_keras.tasks import Answering, Classification, Settings, Tagging, read_data
-from elmo_keras.tasks.head_files import HEAD, read_head
-from examples import make_heads as make
 from tests.benchmarks import runner
+from tools import make_heads as make
+from tools.calibration import calibration_error, reliability
 
 
 def main(data: Path, work: Path, /, *names: str) -> None:
     work.mkdir(parents=True, exist_ok=True)
     runner.head("head", "at most", "answers", "score", "right", "ECE before → after")
     for name, recipe in make.recipes(data, work).items():
-        has_scores = isinstance(recipe.task, (Tagging, Classification, Answering))
-        if names and name not in names or not has_scores:
+        has_temperature = bool(find_kind(recipe.task.kind).logits)
+        if names and name not in names or not has_temperature:
             continue
         make.prepare(name, data, work)
         heads = {BOX / name: (recipe.task, recipe.settings)}
         if recipe.predicates:
-            task = Tagging(kind="predicates")
-            heads[BOX / name / PREDICATES] = task, recipe.predicates
+            heads[BOX / name / PREDICATES] = PredicateTagging(), recipe.predicates
         for folder, (task, own) in heads.items():
             examples = read_data(task, settings(work, name, own)).dev[1::2]
             score(str(folder.relative_to(BOX)), folder, task, examples)
@@ -48,7 +48,7 @@ def settings(work, name, own) -> Settings:
 
 
 def score(name, folder, task, examples) -> None:
-    warm, rows = read_head(folder).temperature, {}
+    warm, rows = read_card(folder).temperature, {}
     with tempfile.TemporaryDirectory() as temporary:
         cold = Path(temporary, "cold")
         shutil.copytree(folder, cold)

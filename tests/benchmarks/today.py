@@ -20,10 +20,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from elmo_keras.tasks import read_columns, read_conllu
-from elmo_keras.tasks.entities import count_spans, entities, span_scores
-from examples.make_heads import WIKIGOLD
+from elmo_keras.heads import read_columns, read_conllu
+from elmo_keras.heads.tagger.entities import count_spans, entities, f1_of_spans
 from tests.benchmarks import runner
+from tools.make_heads import WIKIGOLD
 
 TEXTS = (
     "en_wiki/train.txt en_simplewiki/train.txt.gz en_wiki_articles/train.txt.gz "
@@ -153,7 +153,7 @@ def score(task, size, train, test, train_examples, test_examples) -> float:
     if task == "pos":
         return np.mean(predicted == np.concatenate(gold))
     counts = [count_spans(entities(a), entities(b)) for a, b in zip(gold, rows)]
-    return span_scores(*(sum(column) for column in zip(*counts)))["F1"]
+    return f1_of_spans(*(sum(column) for column in zip(*counts)))["F1"]
 
 
 if __name__ == "__main__":

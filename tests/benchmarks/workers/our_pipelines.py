@@ -5,8 +5,8 @@ import time
 
 import protocol
 
-from elmo_keras.pipelines.pipeline import pipeline, predict_texts
-from elmo_keras.pipelines.texts import read_text
+from elmo_keras.heads.pipeline import pipeline, predict_texts
+from elmo_keras.heads.texts import read_text
 
 pipelines = [pipeline(name) for name in sys.argv[1:]]
 
