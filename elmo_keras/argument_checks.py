@@ -69,7 +69,11 @@ def check_choices(choices: Sequence[Any], **values: Any) -> None:
 def check_names(**values: Any) -> None:
     """Refuses what is no list of different names, such as a string."""
     expected = "a list of one or more names, each once"
-    _check(values, lambda v: np.ndim(v) == 1 and 0 < len(v) == len({*v}), expected)
+
+    def are_names(v):
+        return np.ndim(v) == 1 and 0 < len(v) == len({*v}) and "" not in v
+
+    _check(values, are_names, expected)
 
 
 def check_finite(name: str, values: Any, rank: int = 0) -> None:
@@ -113,7 +117,8 @@ def from_json(cls: type[T], values: Any) -> T:
         raise ValueError(f"`{unknown[0]}` is not known: another version saved it.")
     for name, value in values.items():
         if not _has_type(value, hints[name]):
-            expected = getattr(hints[name], "__name__", None) or hints[name]
+            hint = hints[name]
+            expected = hint.__name__ if isinstance(hint, type) else hint
             raise ValueError(
                 f"`{name}` should be {expected}. Received: {shortened(value):.80}"
             )

@@ -174,7 +174,7 @@ def _read_arrays(path):
 
     try:
         return load_arrays(whole_file(path, _MAX_BYTES))
-    except safetensors.SafetensorError as error:
+    except (safetensors.SafetensorError, KeyError) as error:  # a type NumPy lacks
         raise ValueError(
             f"{path.name} should be a file of safetensors. {error}"
         ) from None
@@ -205,6 +205,8 @@ def model_digest(language_model: str) -> str:
     options, weights = local_files(language_model)
     files = [weights] if weights else parts_of_model(options)
     files = [file for file in files if file.is_file()]
+    if not files:
+        raise ValueError(f"{language_model} should hold a language model.")
     return file_digest(max(files, key=lambda file: file.stat().st_size))
 
 

@@ -6,6 +6,7 @@ sums of whole numbers, which are exact in any order.
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.lite.layers import LiteBiLstm, LiteDense
@@ -70,6 +71,7 @@ def _read_mix(head, name):
     elif layers == "average":
         weights = weights.mean(axis=0)
     else:
+        check_choices(["mix", "average", "top", *range(n_layers)], layers=layers)
         weights = weights[-1 if layers == "top" else layers]
     return head.weight(f"{name}/gamma") * weights
 

@@ -3,13 +3,10 @@
 import gc
 import importlib
 import itertools
-import json
 import pickle
 import re
-import shutil
 import subprocess
 import sys
-import tracemalloc
 import unicodedata
 import warnings
 
@@ -17,10 +14,10 @@ import numpy as np
 import pytest
 
 from elmo_keras import pipeline
-from elmo_keras.pipelines.pipeline import AnswerPipeline, predict_texts
-from elmo_keras.pipelines.texts import Text, join, read_text
-from elmo_keras.tasks import head_files
-from tests.support.heads import save_task_model, task_model
+from elmo_keras.heads.answering.pipeline import AnswerPipeline
+from elmo_keras.heads.pipeline import predict_texts
+from elmo_keras.heads.texts import Text, join, read_text
+from tests.support.heads import save_task_model
 
 RAW = (
     "Dr. Kim saw the bank 👩\u200d🚀.\r\nIt isn't cafe\u0301 7.5!\r\n\r\n"
@@ -142,7 +139,7 @@ def test_clusters_are_lists_of_mentions(head):
 
 
 def test_answers_have_places_in_long_contexts(head, monkeypatch):
-    monkeypatch.setattr("elmo_keras.pipelines.pipeline.MAX_CONTEXT", 20)
+    monkeypatch.setattr("elmo_keras.heads.answering.pipeline.MAX_CONTEXT", 20)
     find = pipeline(head("qa"))
     context = "Ann 🌧️ saw the bank. She sleeps.\n" * 8
     assert isinstance(find, AnswerPipeline)
@@ -215,107 +212,6 @@ def test_what_is_no_text_is_refused(texts, tagger):
         tagger([["a", ""]])
 
 
-def test_heads_that_are_missing_or_of_another_model_are_refused(
-    head, tmp_path, monkeypatch
-):
-    with pytest.raises(FileNotFoundError, match="There is no pipeline nope. Give the"):
-        pipeline("nope")
-    with pytest.raises(FileNotFoundError, match="There is no file"):
-        pipeline(tmp_path / "missing.keras")
-    folder = head("pos")
-    monkeypatch.setattr(head_files, "_digest", lambda _: "another")
-    with pytest.raises(ValueError, match="was trained on another"):
-        pipeline(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "damage"),
-    [
-        ("head.npz", lambda content: content[:-20]),
-        ("head.npz", lambda c: c[:500] + b"??" + c[502:]),
-        ("head.json", lambda _: b"{}"),
-        ("head.json", lambda content: content[:-20]),
-        ("head.json", lambda _: b"[" * 10**6),
-        ("head.json", lambda _: b"[]"),
-        ("head.json", lambda _: b"\xff"),
-    ],
-)
-def test_damaged_files_of_heads_are_refused(name, damage, head, tmp_path):
-    folder = shutil.copytree(head("pos"), tmp_path / "head")
-    (folder / name).write_bytes(damage((folder / name).read_bytes()))
-    with pytest.raises(ValueError, match=f"{folder} should hold a whole head"):
-        pipeline(folder)
-
-
-@pytest.mark.parametrize("kind", ["pos", "ner", "srl", "emotions", "doubting", "ud"])
-def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
-    with np.load(head(kind) / "head.npz") as file:
-        arrays = {name: file[name] for name in file.files}
-    changes = {
-        "nan": lambda x: np.full_like(x, np.nan),
-        "inf": lambda x: np.full_like(x, np.inf),
-        "rows": lambda x: np.concatenate([x, x]),
-        "axes": lambda x: x[None],
-        "double": lambda x: x.astype("float64"),
-        "object": lambda x: x.astype(object),
-        "missing": None,
-    }
-    # All kinds of damage to the arrays of one head, and one to each of the others'.
-    damages = itertools.product(arrays, changes.items())
-    if kind != "pos":
-        damages = zip(arrays, itertools.cycle(changes.items()))
-    folder = shutil.copytree(head(kind), tmp_path / "head")
-    for name, (change, damaged) in damages:
-        array = arrays[name]
-        if array.dtype.kind != "f" and change in ("nan", "inf"):
-            continue
-        if (not array.ndim and change == "rows") or (name, change) == ("words", "axes"):
-            continue
-        others = {key: x for key, x in arrays.items() if key != name}
-        new = {} if damaged is None else {name: damaged(array)}
-        np.savez(folder / "head.npz", **others, **new)
-        with pytest.raises(ValueError, match="should hold a whole head") as error:
-            pipeline(folder)
-        named = name.split("|")[0] in str(error.value)
-        assert named or name == "words" or change == "object", (name, change)
-
-
-@pytest.mark.parametrize(
-    ("kind", "change", "reason"),
-    [
-        ("pos", lambda config: config.pop("tags"), "lacks 'tags'"),
-        ("pos", lambda config: config.update(tags=[1, 2, 3]), "list of str"),
-        ("pos", lambda config: config.update(tags=["X", "X", "Y"]), "each once"),
-        ("pos", lambda config: config.update(units=10**9), "from 0 to 32768"),
-        ("pos", lambda config: config.update(units="3"), "str"),
-        ("sentiment", lambda config: config.update(threshold=None), "`threshold`"),
-        ("ud", lambda config: config["labels"].update(upos=["X", "X"]), "each once"),
-        ("qa", lambda c: c["token_vectors"]["config"].pop("elmo"), "lacks 'elmo'"),
-        ("coref", lambda config: config.update(hidden_units=10**9), "from 0 to 32768"),
-        ("coref", lambda config: config.update(hidden_units=7), "shape"),
-    ],
-)
-def test_cards_of_heads_are_checked(kind, change, reason, head, tmp_path):
-    folder = shutil.copytree(head(kind), tmp_path / "head")
-    card = json.loads((folder / "head.json").read_text())
-    change(card["model"]["config"])
-    (folder / "head.json").write_text(json.dumps(card))
-    with pytest.raises(ValueError, match=f"should hold a whole head.*{reason}"):
-        pipeline(folder)
-
-
-def test_a_head_that_unpacks_to_gigabytes_is_refused_before(head, tmp_path):
-    folder = shutil.copytree(head("pos"), tmp_path / "head")
-    arrays = dict(np.load(folder / "head.npz"), bomb=np.zeros(2**28, np.int8))
-    np.savez_compressed(folder / "head.npz", **arrays)
-    assert (folder / "head.npz").stat().st_size < 2**20
-    tracemalloc.start()
-    with pytest.raises(ValueError, match="unpacks to more than"):
-        pipeline(folder)
-    assert tracemalloc.get_traced_memory()[1] < 2**24
-    tracemalloc.stop()
-
-
 def test_a_pipeline_is_pickled_by_its_name_and_read_in_another_folder(
     tagger, head, tmp_path, monkeypatch
 ):
@@ -357,28 +253,6 @@ def test_tagging_and_answering_take_no_tensorflow(head):
     )
     run = [sys.executable, "-c", code]
     assert subprocess.check_output(run, text=True).strip() == "bank"
-
-
-def test_a_head_is_saved_with_the_frozen_language_model_below_it(
-    model_directory, tmp_path
-):
-    tuned = task_model("pos", model_directory, trainable_bilm=True)
-    with pytest.raises(ValueError, match="on a frozen language model"):
-        head_files.save_head(tuned, str(model_directory), tmp_path / "head")
-    path = save_task_model("pos", model_directory, tmp_path)
-    with pytest.raises(ValueError, match="was trained on another model than en"):
-        head_files.save_head(path, "en", tmp_path / "head")
-    (tmp_path / "junk.keras").write_bytes(b"junk")
-    with pytest.raises(ValueError, match="should be a complete .keras file"):
-        head_files.save_head(tmp_path / "junk.keras", "en", tmp_path / "head")
-    assert not (tmp_path / "head").exists()
-    damaged = task_model("pos", model_directory)
-    damaged.scores.bias.assign([0.0, np.nan, 0.0])
-    with pytest.raises(ValueError, match="scores/bias should hold finite numbers"):
-        head_files.save_head(damaged, str(model_directory), tmp_path / "head")
-    assert not (tmp_path / "head").exists()
-    head_files.save_head(path, str(model_directory), tmp_path / "head")
-    assert pipeline(tmp_path / "head")("The bank")[1]["text"] == "bank"
 
 
 def test_a_pipeline_leaves_the_collector_as_it_was():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_counts, check_numbers
 from elmo_keras.heads.batches import ExampleBatches
 from elmo_keras.heads.coreference.decoding import find_clusters
 from elmo_keras.heads.encoder import NEVER, masked_softmax
@@ -245,6 +246,9 @@ class CoreferenceModel(TaskModel):
         singletons: bool = False,
         **kwargs,
     ):
+        sizes = {"hidden_units": hidden_units, "max_antecedents": max_antecedents}
+        check_counts(**sizes, longest=longest)
+        check_numbers(0, mentions_per_token=mentions_per_token)
         super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
         self.hidden_units, self.longest = hidden_units, longest
         self.mentions_per_token = mentions_per_token
