@@ -98,4 +98,5 @@ def evaluate(
         print(f"\n{markdown_table(['label', 'F1', 'number'], rows)}")
     if result.mistakes:
         rows = [[*map(str, mistake)] for mistake in result.mistakes[:MAX_MISTAKES]]
-        print(f"\n{markdown_table(['expected', 'predicted', 'times'], rows)}")
+        columns = ["expected", "predicted", "times"]
+        print(f"\n{markdown_table(columns, rows, n_left=2)}")

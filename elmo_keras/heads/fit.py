@@ -8,6 +8,7 @@ import os
 import random
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,17 +93,18 @@ def train_head(
     options = {name: settings.pop(name) for name in [*settings] if name not in names}
     if unknown := sorted(options.keys() - {f.name for f in dataclasses.fields(make)}):
         raise TypeError(f"`{unknown[0]}` is no setting of {kind}, nor of all kinds.")
-    temporary = None
-    if output is None:
-        temporary = tempfile.TemporaryDirectory(prefix=f"elmo-keras-{kind}-")
-        output = Path(temporary.name) / kind
-    run_settings = Settings(
-        train=train, output=Path(output), dev=dev, test=test, **settings
-    )
-    train_tasks(make(**options), run_settings, progress=progress)
-    with _seeded(run_settings.seed):
-        head = pipeline(output)
-    head.temporary = temporary  # is removed with the pipeline
+    with contextlib.ExitStack() as stack:
+        if output is None:
+            temporary = tempfile.TemporaryDirectory(prefix=f"elmo-keras-{kind}-")
+            output = Path(stack.enter_context(temporary)) / kind
+        run_settings = Settings(
+            train=train, output=Path(output), dev=dev, test=test, **settings
+        )
+        train_tasks(make(**options), run_settings, progress=progress)
+        with _seeded(run_settings.seed):
+            head = pipeline(output)
+        # A temporary folder is removed with the pipeline.
+        weakref.finalize(head, stack.pop_all().close)
     return head
 
 
