@@ -76,6 +76,11 @@ SQUAD |= {"answers": {"text": ["Ann"], "answer_start": [0]}}
 PAIR = {"premise": "a", "hypothesis": "b c", "label": 1}
 # Task, data in memory, and the row of JSON that says the same.
 KINDS = {
+    "numbers": (
+        Classification(),
+        (["So good"], np.array([3])),
+        {"text": "So good", "label": 3},
+    ),
     "several labels": (
         Classification(),
         (["So good"], [np.array(["joy", "fear"])]),
