@@ -170,13 +170,13 @@ def arrays(tensors):
 
 PROGRAMS = tensorflow_2, session, grpc, hub_load
 # Exporting a model takes seconds.
-QUICK = [("language", grpc), ("entities", tensorflow_2)]
+QUICK = [("language", grpc), ("ner", tensorflow_2)]
 
 
 # Without tables, a model of a task has nothing more to initialise than `language`.
 OTHERS = [("dictionary", session)]
 # Of a text, of a text and an integer, of two texts; the others have the same inputs.
-OTHERS += itertools.product(("dictionary", "trees", "roles", "questions"), [grpc])
+OTHERS += itertools.product(("dictionary", "ud", "srl", "qa"), [grpc])
 ROWS = [
     pytest.param(*row, marks=() if row in QUICK else pytest.mark.slow)
     for row in itertools.product(KINDS, PROGRAMS)
@@ -200,8 +200,8 @@ def test_a_program_gets_the_answers_of_the_model(
 @pytest.mark.parametrize(
     "kind",
     [
-        "entities",
-        *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k != "entities"),
+        "ner",
+        *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k != "ner"),
     ],
 )
 def test_the_graph_has_no_tables_and_holds_a_dictionary_once(exported, kind):

@@ -7,9 +7,10 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.export.version_paths import export_metadata
-from elmo_keras.tasks import CoreferenceModel, Tagger
-from elmo_keras.tasks.entities import entities
-from elmo_keras.tasks.head_files import keras_model, read_head
+from elmo_keras.heads import CoreferenceModel, Tagger
+from elmo_keras.heads.head import keras_model, read_head
+from elmo_keras.heads.tagger.entities import entities
+from elmo_keras.heads.tagger.graph import answers
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
 from tests.support.exported_tasks import BIO, TASKS, constants
@@ -18,8 +19,8 @@ from tests.support.task_models import token_vectors
 
 # Exporting a model takes seconds: one kind is exported in every run.
 KINDS = [
-    "entities",
-    *(pytest.param(k, marks=pytest.mark.slow) for k in TASKS if k != "entities"),
+    "ner",
+    *(pytest.param(k, marks=pytest.mark.slow) for k in TASKS if k != "ner"),
 ]
 
 
@@ -28,11 +29,11 @@ def decoded(strings):
 
 
 def test_spans_are_the_entities_of_the_tags(exported_task):
-    _, signatures, _ = exported_task("entities")
-    found = signatures["tokens"](**constants(TASKS["entities"].tokens()))
+    _, signatures, _ = exported_task("ner")
+    found = signatures["tokens"](**constants(TASKS["ner"].tokens()))
     alone = np.array(found["scores"])
     outputs = {name: x.numpy() for name, x in found.items()}
-    for i, tags in enumerate(TASKS["entities"].decode(outputs)):
+    for i, tags in enumerate(TASKS["ner"].decode(outputs)):
         expected, n = entities(tags), int(found["span_count"][i])
         spans = zip(
             found["span_begins"][i, :n].numpy(),
@@ -74,7 +75,7 @@ def test_a_text_has_the_same_answers_alone_beside_others_and_beside_a_long_one(
     for i in range(n):
         inputs = {name: x[i : i + 1] for name, x in texts.items()}
         check_rows(together, default(**constants(inputs)), i)
-    n_long = 600 if kind == "trees" else 2100  # equal words make many cycles
+    n_long = 600 if kind == "ud" else 2100  # equal words make many cycles
     long = {n: ["ein " * n_long] if n != "predicate" else [2] for n in texts}
     merged = {n: (8 * x)[:21] + long[n] + (3 * x)[:10] for n, x in texts.items()}
     found = default(**constants(merged))
@@ -85,7 +86,7 @@ def test_a_text_has_the_same_answers_alone_beside_others_and_beside_a_long_one(
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_texts_and_texts_without_words_are_answered(exported_task, kind):
     _, signatures, _ = exported_task(kind)
-    if kind != "roles":  # each text of theirs has a predicate
+    if kind != "srl":  # each text of theirs has a predicate
         texts = {name: [" ", ""] for name in TASKS[kind].texts}
         found = signatures["default"](**constants(texts))
         assert all(len(x) == 2 for x in found.values())
@@ -100,8 +101,8 @@ def test_no_texts_and_texts_without_words_are_answered(exported_task, kind):
 
 @pytest.mark.slow
 def test_an_answer_has_scores_and_places_that_count_characters(exported_task):
-    _, signatures, _ = exported_task("questions")
-    texts = TASKS["questions"].texts
+    _, signatures, _ = exported_task("qa")
+    texts = TASKS["qa"].texts
     found = signatures["default"](**constants(texts))
     is_none = np.array(found["begin"]) < 0
     assert 0 < is_none.sum() < len(is_none)
@@ -116,7 +117,7 @@ def test_an_answer_has_scores_and_places_that_count_characters(exported_task):
 
 
 def test_what_does_not_fit_is_refused(exported_task):
-    _, signatures, _ = exported_task("entities")
+    _, signatures, _ = exported_task("ner")
     call = signatures["tokens"]
     cases = {
         "should not be empty strings": ([["a", ""]], [2]),
@@ -131,14 +132,14 @@ def test_what_does_not_fit_is_refused(exported_task):
 @pytest.mark.parametrize(
     ("kind", "message", "texts"),
     [
-        ("labels", "at most 8192 tokens", {"sentences": ["a " * 8193]}),
+        ("classify", "at most 8192 tokens", {"sentences": ["a " * 8193]}),
         (
-            "questions",
+            "qa",
             "at most 8192 tokens",
             {"context": ["a" + ", b" * 5000], "question": ["?"]},
         ),
-        ("entailment", "as many texts", {"premise": ["a"] * 3, "hypothesis": ["b"]}),
-        ("roles", "position of a token", {"sentences": ["a b"], "predicate": [2]}),
+        ("entail", "as many texts", {"premise": ["a"] * 3, "hypothesis": ["b"]}),
+        ("srl", "position of a token", {"sentences": ["a b"], "predicate": [2]}),
     ],
 )
 def test_texts_that_would_take_all_memory_are_refused(
@@ -150,7 +151,7 @@ def test_texts_that_would_take_all_memory_are_refused(
 
 
 def test_the_description_names_the_tags(exported_task):
-    _, _, version = exported_task("entities")
+    _, _, version = exported_task("ner")
     info = export_metadata(version)
     assert (info["task_model"], info["tags"]) == ("Tagger", BIO)
     assert info["needs"] == [] and info["tokenizer"] == "spaces"
@@ -177,10 +178,10 @@ def test_a_head_is_exported_with_its_language_model(model_directory, tmp_path):
     head = make_head("ner", model_directory, tmp_path)
     assert command("export")([head, tmp_path / "out", "--no-warmup"]) == 0
     loaded = tf.saved_model.load(str(tmp_path / "out" / "1"))
-    answers = loaded.signatures["default"](tf.constant(["The bank of Ann", "She"]))
+    found = loaded.signatures["default"](tf.constant(["The bank of Ann", "She"]))
     model = keras_model(read_head(head))
     tokens = padded_tokens([["The", "bank", "of", "Ann"], ["She"]])
-    expected = model.answers({"tokens": tokens})
-    np.testing.assert_array_equal(answers["tags"], expected["tags"])
-    np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-5)
+    expected = answers(model, {"tokens": tokens})
+    np.testing.assert_array_equal(found["tags"], expected["tags"])
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-5)
     assert command("export")([head, tmp_path / "out", "--gamma", "2"]) == 2

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks import (
+from elmo_keras.heads import (
     ESIM,
     DependencyParser,
     QuestionAnswering,
     Tagger,
     TextClassifier,
 )
-from elmo_keras.tasks.task_model import TaskModel
-from elmo_keras.tasks.trees import lemma_rule
+from elmo_keras.heads.model import TaskModel
+from elmo_keras.heads.parser.decoding import lemma_rule
 from tests.support.models import randomize
 from tests.support.task_models import built, token_vectors
 
@@ -111,8 +111,8 @@ def _predicted(model):
 
 REAL = [text for text in SENTENCES if text]  # a predicate needs a token
 TASKS = {
-    "entities": ExportedTask(_tagger, {"sentences": SENTENCES}, _predicted, "tags"),
-    "roles": ExportedTask(
+    "ner": ExportedTask(_tagger, {"sentences": SENTENCES}, _predicted, "tags"),
+    "srl": ExportedTask(
         lambda: _tagger(crf=False, predicate_dim=2),
         {"sentences": REAL, "predicate": [1, 0, 5]},
         lambda model: model.predict(
@@ -120,13 +120,13 @@ TASKS = {
         ),
         "tags",
     ),
-    "labels": ExportedTask(
+    "classify": ExportedTask(
         lambda: _classifier(1, "gut", "schlecht"),
         {"sentences": SENTENCES},
         _predicted,
         "label",
     ),
-    "trees": ExportedTask(
+    "ud": ExportedTask(
         lambda: _built(
             DependencyParser(
                 token_vectors(endings=["i", "n"]),
@@ -143,13 +143,13 @@ TASKS = {
         ],
         "head",
     ),
-    "several labels": ExportedTask(
+    "multi_label": ExportedTask(
         lambda: _classifier(3, "a", "b", "c", multi_label=True),
         {"sentences": SENTENCES},
         _predicted,
         "predicted_labels",
     ),
-    "entailment": ExportedTask(
+    "entail": ExportedTask(
         lambda: _built(ESIM(token_vectors(), labels=["nein", "ja"], units=3)),
         {"premise": SENTENCES, "hypothesis": OTHERS},
         lambda model: model.predict(
@@ -157,7 +157,7 @@ TASKS = {
         ),
         "label",
     ),
-    "questions": ExportedTask(
+    "qa": ExportedTask(
         lambda: _built(
             QuestionAnswering(
                 token_vectors(),
