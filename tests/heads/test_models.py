@@ -409,7 +409,7 @@ def test_gradients_are_finite_with_texts_without_tokens(plain, eagerly):
     assert np.any([np.any(gradient) for gradient in gradients])
 
 
-SMALL = "--units 3 --word-dim 4 --character-dim 2 --batch-size 4 --epochs 1".split()
+SMALL = "--units 3 --word-dim 4 --batch-size 4 --epochs 1".split()
 FILES = {"head.json", "head.safetensors", "model.keras", "model_card.md"}
 
 
@@ -426,6 +426,8 @@ def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     given = f"--train {train} --dev {train} --output {output}".split()
     given = [name.partition(",")[0], *given, *SMALL, "--model", str(model_directory)]
     given += ["--sentences", "1"] if name == "coref" else []
+    # Pipelines of roles need a head without characters.
+    given += ["--character-dim", "2"] if name != "srl" else []
     assert command("train-head")(given) == 0
     content = (output / "results.json").read_bytes()
     results = json.loads(content)
