@@ -37,7 +37,7 @@ def read_examples(
 
 
 def _rows(task: Task, data: Any, name: str) -> list[dict]:
-    if isinstance(data, tuple) and all(map(_is_column, data)):
+    if _are_columns(data):
         return _pairs(task, data, name)
     if hasattr(data, "to_dicts"):  # polars
         data = data.to_dicts()
@@ -55,8 +55,11 @@ def _rows(task: Task, data: Any, name: str) -> list[dict]:
     ]
 
 
-def _is_column(part):
-    return isinstance(part, Iterable) and not isinstance(part, (str, bytes, Mapping))
+def _are_columns(data: Any) -> bool:
+    other = str, bytes, Mapping
+    return isinstance(data, tuple) and all(
+        isinstance(x, Iterable) and not isinstance(x, other) for x in data
+    )
 
 
 def _pairs(task, data, name):

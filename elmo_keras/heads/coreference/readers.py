@@ -137,9 +137,10 @@ def read_document_rows(rows: Rows, source: str | Path) -> list[dict]:
 
     def parse(row: Mapping):
         sentences = row.get("sentences")
-        is_list = isinstance(sentences, list) and sentences
-        if not is_list or not all(map(_is_sentence, sentences)):
+        if not (isinstance(sentences, list) and all(map(_is_sentence, sentences))):
             raise ValueError("`sentences` should be lists of tokens")
+        if not sentences:
+            raise ValueError("the document has no tokens")
         speakers = row.get("speakers") or [[""] * len(s) for s in sentences]
         if [*map(len, speakers)] != [*map(len, sentences)]:
             raise ValueError("`speakers` should hold one for each token of `sentences`")

@@ -103,8 +103,9 @@ ROW = {"sentences": [["Ann", "sat"], ["She"]], "clusters": [[], [[2, 2], [0, 0]]
 WRONG_ROWS = [
     *(
         ({"sentences": wrong}, "`sentences` should be lists of tokens")
-        for wrong in (None, [], ["Ann sat"], [["Ann"], []], [["Ann", ""]], [[1]])
+        for wrong in (None, ["Ann sat"], [["Ann"], []], [["Ann", ""]], [[1]])
     ),
+    ({"sentences": []}, "the document has no tokens"),
     ({"speakers": [["a", "b"]]}, "`speakers` should hold one for each token"),
     *(
         ({"clusters": [[[0, 0], wrong]]}, "`clusters` .* of 3 tokens, not ")
