@@ -1,30 +1,22 @@
-"""Heads in NumPy give what the task models give."""
+"""Networks without TensorFlow give the scores of those by Keras."""
 
+import keras
 import numpy as np
 import pytest
 
 from elmo_keras import Embedder, pipeline
-from elmo_keras.pipelines import light_heads, light_networks
-from elmo_keras.pipelines.keras_heads import (
-    KerasAnswerer,
-    KerasClassifier,
-    KerasTagger,
-)
-from elmo_keras.pipelines.light_heads import Batch, LightTagger, Quantized
-from elmo_keras.pipelines.light_networks import (
-    LightAnswerer,
-    LightClassifier,
-    LightParser,
-)
-from elmo_keras.tasks.head_files import keras_model, read_head, save_head
-from elmo_keras.tasks.trees import encode_tree
-from elmo_keras.text.tokens import padded_tokens
-from tests.support.heads import task_model
+from elmo_keras.heads.head import keras_model, read_head
+from elmo_keras.heads.kinds import load
+from elmo_keras.heads.tagger import light as tagger
+from elmo_keras.heads.tagger.entities import bio_tags
+from elmo_keras.heads.token_batch import TokenBatch
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], [], "money in a bank".split()]
 pytestmark = pytest.mark.usefixtures("eagerly")
 slow = pytest.mark.slow
 ATOL = 0.01  # of scores up to about 1, by products in int8
+# Kernels of attention, multiplied so that tokens differ in their weights.
+FACTORS = {"attention/kernel": 100, "attention/w": 10, "self_attention/w": 10}
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +24,14 @@ def embedder(model_directory):
     return Embedder(model_directory, layers="all")
 
 
-@pytest.fixture(scope="module")
-def layers(embedder):
-    return embedder.encode(SENTENCES)
+def networks(folder):
+    """The network without TensorFlow, and the one by Keras."""
+    head = read_head(folder)
+    for name in FACTORS.keys() & head.arrays.keys():
+        head.arrays[name] *= FACTORS[name]
+    model = keras_model(head)
+    model.run_eagerly = True
+    return load(head.kind.light)(head), model
 
 
 @pytest.mark.parametrize(
@@ -43,212 +40,97 @@ def layers(embedder):
         ("pos", {}),
         ("ner", {"elmo_at": "both", "settings": {"layer_norm": True}}),
         ("plain", {"elmo_at": "output"}),
+        ("ud", {}),
+        ("ud", {"elmo_at": "both"}),
+        ("sentiment", {}),
+        ("ngrams", {}),
+        ("emotions", {"elmo_at": "both"}),
+        ("qa", {}),
+        ("doubting", {"elmo_at": "both"}),
         pytest.param("pos", {"settings": {"layers": "top"}}, marks=slow),
         pytest.param("pos", {"settings": {"layers": "average"}}, marks=slow),
+        pytest.param("sentiment", {"elmo_at": "both"}, marks=slow),
+        pytest.param("emotions", {}, marks=slow),
+        pytest.param("doubting", {"elmo_at": "output"}, marks=slow),
     ],
 )
-def test_a_tagger_gives_the_scores_and_answers_of_its_task_model(
-    kind, options, head, layers
+def test_a_light_network_gives_the_scores_of_its_task_model(
+    kind, options, head, embedder
 ):
-    read = read_head(head(kind, **options))
-    model = keras_model(read)
-    exact, batch = KerasTagger(model), Batch(SENTENCES, layers)
-    actual = LightTagger(read).scores(batch)
-    np.testing.assert_allclose(actual, exact.scores(batch), atol=ATOL)
-    answers = model.answers({"tokens": padded_tokens(SENTENCES)})
-    answers = {name: np.asarray(x) for name, x in answers.items()}
-    for i, labelled in enumerate(exact.tag(batch)):
-        names = "tags", "scores"
-        if kind != "pos":
-            names = "span_types", "span_scores", "span_begins", "span_ends"
-        columns = [answers[name][i][: len(labelled)].tolist() for name in names]
-        assert [part.label.encode() for part in labelled] == columns[0]
-        scores = [part.score for part in labelled]
-        np.testing.assert_allclose(scores, columns[1], atol=1e-5)
-        n = answers["span_count"][i] if kind != "pos" else len(SENTENCES[i])
-        assert len(labelled) == n
-        if kind != "pos":
-            assert [part[1:3] for part in labelled] == [*zip(*columns[2:])]
+    light, model = networks(head(kind, **options))
+    rows = [SENTENCES]
+    if len(model.text_fields) == 2:
+        texts = [s for s in SENTENCES if s]
+        rows = [texts, texts[::-1]]
+    batches = [TokenBatch(texts, embedder.encode(texts)) for texts in rows]
+    actual, expected = light.scores(*batches), model.scores(*batches)
+    if kind in ("sentiment", "ngrams", "emotions"):
+        assert np.isfinite(actual).all()
+        some = batches[0].lengths > 0
+        actual, expected = (np.log(x / (1 - x))[some] for x in (actual, expected))
+    keras.tree.assert_same_structure(actual, expected)
+    for a, b in zip(keras.tree.flatten(actual), keras.tree.flatten(expected)):
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, atol=ATOL)
 
 
-def test_roles_are_those_of_the_given_predicate(head, model_directory, layers):
-    read = read_head(head("srl"))
-    light, model = LightTagger(read), keras_model(read)
-    tokens = padded_tokens(SENTENCES)
+def test_roles_are_those_of_the_given_predicate(head, embedder):
+    light, model = networks(head("srl"))
+    batch = TokenBatch(SENTENCES, embedder.encode(SENTENCES))
     rows, positions = [0, 0, 1, 3, 3], [1, 5, 0, 2, 3]
-    sentences = [SENTENCES[i] for i in rows]
-    marks = np.eye(tokens.shape[1], dtype="int32")[positions]
-    expected = model({"tokens": padded_tokens(sentences), "predicate": marks}).numpy()
-    scores, label = [], light.label
-    light.label = lambda x, lengths: scores.append(x) or label(x, lengths)
-    batch = Batch(SENTENCES, layers)
-    spans = [*light.tag_predicates(batch, zip(rows, positions))]
-    mask = np.arange(tokens.shape[1]) < np.array([[*map(len, sentences)]]).T
-    np.testing.assert_allclose(scores[0][: mask.sum()], expected[mask], atol=ATOL)
-    assert np.abs(expected[0] - expected[1]).max() > ATOL and len(spans) == 5
+    examples = [
+        model.read_example({"tokens": SENTENCES[i], "predicate": position})
+        for i, position in zip(rows, positions)
+    ]
+    expected = model.example_scores(model.batches(examples))
+    [(scores, lengths, _)] = light.scores_of_predicates(batch, zip(rows, positions))
+    assert lengths.tolist() == [6, 6, 1, 4, 4]
+    np.testing.assert_allclose(scores, model.join_scores(expected), atol=ATOL)
+    assert np.abs(expected[0] - expected[1]).max() > ATOL
 
 
 def test_roles_of_a_long_sentence_are_those_of_a_window_around_the_predicate(
-    head, embedder, monkeypatch
+    head, monkeypatch
 ):
-    light, words = LightTagger(read_head(head("srl"))), "The bank of Ann .".split() * 9
-    [layers] = embedder.encode([words])
-    whole = Batch([words], [layers])
-    expected = [*light.tag_predicates(whole, [(0, 2), (0, 20), (0, 44)])]
-    monkeypatch.setattr(light_heads, "WINDOW", 10)
-    for position, begin in ((2, 0), (20, 15), (44, 35)):
-        part = Batch([words[begin : begin + 10]], [layers[:, begin : begin + 10]])
-        [spans] = light.tag_predicates(part, [(0, position - begin)])
-        [found] = light.tag_predicates(whole, [(0, position)])
-        assert found == [
-            s._replace(first=s.first + begin, end=s.end + begin) for s in spans
-        ]
-    assert [*light.tag_predicates(whole, [(0, 2), (0, 20), (0, 44)])] != expected
+    find, words = pipeline(head("srl")), "The bank of Ann .".split() * 9
+    whole = find.batch([words])
+    predicates = [(0, 2), (0, 20), (0, 44)]
+    [(expected, *_)] = find.model.scores_of_predicates(whole, predicates)
+    monkeypatch.setattr(tagger, "WINDOW", 10)
+    [(together, *_)] = find.model.scores_of_predicates(whole, predicates)
+    assert len(together) == 30 and len(expected) == 135
+    for i, begin in enumerate((0, 15, 35)):
+        window = slice(begin, begin + 10)
+        part = TokenBatch([words[window]], [whole.layers[0][:, window]])
+        position = predicates[i][1]
+        [(scores, *_)] = find.model.scores_of_predicates(part, [(0, position - begin)])
+        np.testing.assert_array_equal(together[10 * i : 10 * (i + 1)], scores)
+        [spans] = find.model.decoder.label(scores, part.lengths)
+        roles = [(s.first + begin, s.end + begin, s.label) for s in spans]
+        marks = np.arange(45) == position
+        example = {"tokens": words, "predicate": marks.tolist()}
+        assert find.predict_examples([example]) == [bio_tags(roles, 45)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "elmo_at"),
-    [
-        ("qa", "input"),
-        ("doubting", "both"),
-        pytest.param("doubting", "output", marks=slow),
-    ],
-)
-def test_an_answerer_gives_the_scores_of_its_task_model(kind, elmo_at, head, layers):
-    read = read_head(head(kind, elmo_at=elmo_at))
-    for name in ("attention", "self_attention"):
-        read.arrays[f"{name}/w"] *= 10  # so that tokens differ in their weights
-    texts, order = [s for s in SENTENCES if s], [0, 1, 3]
-    contexts = Batch(texts, [layers[i] for i in order])
-    questions = Batch(texts[::-1], [layers[i] for i in order[::-1]])
-    light, exact = LightAnswerer(read), KerasAnswerer(keras_model(read))
-    pairs = zip(light.scores(contexts, questions), exact.scores(contexts, questions))
-    for actual, expected in pairs:
-        for a, b in zip(actual, expected, strict=True):
-            np.testing.assert_allclose(a, b, atol=ATOL)
-    alone = light.scores(Batch(texts[1:2], [layers[1]]), Batch(texts[1:2], [layers[1]]))
-    together = light.scores(contexts, questions)[1]
-    assert [x.tolist() for x in alone[0][:2]] == [x.tolist() for x in together[:2]]
-
-
-@pytest.mark.parametrize(
-    ("kind", "elmo_at"),
-    [
-        ("sentiment", "input"),
-        ("ngrams", "input"),
-        ("emotions", "both"),
-        pytest.param("sentiment", "both", marks=slow),
-        pytest.param("emotions", "input", marks=slow),
-    ],
-)
-def test_a_classifier_gives_the_probabilities_of_its_task_model(
-    kind, elmo_at, head, layers
-):
-    read = read_head(head(kind, elmo_at=elmo_at))
-    read.arrays["attention/kernel"] *= 100  # so that tokens differ in their weights
-    batch = Batch(SENTENCES, layers)
-    actual = LightClassifier(read).probabilities(batch)
-    expected = KerasClassifier(keras_model(read)).probabilities(batch)
-    assert np.isfinite(actual).all()
-    log_odds = [np.log(x / (1 - x))[batch.lengths > 0] for x in (actual, expected)]
-    np.testing.assert_allclose(*log_odds, atol=ATOL)
-
-
-@pytest.mark.parametrize("kind", ["ner", "emotions", "qa", "coref"])
-def test_a_head_has_the_weights_of_its_model(kind, model_directory, tmp_path):
-    model = task_model(kind, model_directory)
-    save_head(model, str(model_directory), tmp_path)
-    saved = keras_model(read_head(tmp_path)).named_weights()
-    for name, weight in model.named_weights().items():
-        atol = np.abs(weight).max() / 254 * 1.01
-        np.testing.assert_allclose(saved[name], weight, atol=atol, err_msg=name)
-
-
-def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(head, embedder):
+@pytest.mark.parametrize("kind", ["ner", "ud", "sentiment", "qa"])
+def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(kind, head, embedder):
     rng = np.random.default_rng(0)
     words = "the bank of a river money Ann sleeps , .".split()
     sentences = [list(rng.choice(words, n)) for n in rng.integers(1, 30, 60)]
-    layers = embedder.encode(sentences)
-    tagger = LightTagger(read_head(head("ner")))
-    classifier = LightClassifier(read_head(head("sentiment")))
-    parser = LightParser(read_head(head("ud")))
-    batches = [Batch([s], [x]) for s, x in zip(sentences, layers)]
-    for predict in (
-        tagger.tag,
-        parser.parse,
-        lambda batch: classifier.probabilities(batch).tolist(),
-    ):
-        together = predict(Batch(sentences, layers))
-        assert together == [predict(batch)[0] for batch in batches]
+    layers, read = embedder.encode(sentences), read_head(head(kind))
+    light = load(read.kind.light)(read)
 
+    def predict(batch):
+        if kind == "qa":
+            rows = light.scores(batch, batch)
+            return [[np.asarray(x).tolist() for x in row] for row in rows]
+        scores = light.scores(batch)
+        if kind == "ner":
+            return light.decoder.label_batch(scores, batch)
+        if kind == "ud":
+            return light.decoder.trees(scores, batch.sentences)
+        return scores.tolist()
 
-@pytest.mark.parametrize("n", [1040, 4096])
-def test_products_are_exact_in_any_order(n):
-    rng = np.random.default_rng(0)
-    weights = rng.normal(size=(n, 7)).astype("float32")
-    x = rng.normal(size=(5, n)).astype("float32")
-    x[1], weights[:, 2] = 1, 1  # the largest sums
-    quantized, order = Quantized(weights), rng.permutation(n)
-    y = quantized(x)
-    np.testing.assert_array_equal(Quantized(weights[order])(x[:, order]), y)
-    np.testing.assert_array_equal(quantized(x[3:4])[0], y[3])
-    np.testing.assert_allclose(y, x @ weights, atol=0.02 * np.abs(x @ weights).max())
-    assert not quantized(np.zeros((1, n), np.float32)).any()
-
-
-@pytest.mark.parametrize("elmo_at", ["input", "both"])
-def test_trees_have_the_highest_scores_of_the_task_model(elmo_at, head, layers):
-    read = read_head(head("ud", elmo_at=elmo_at))
-    light, model = LightParser(read), keras_model(read)
-    inputs = {"tokens": padded_tokens(SENTENCES)}
-    outputs = model(inputs)
-    best = model.decode(inputs, outputs).numpy()
-    arcs = model._arc_scores(inputs["tokens"], outputs).numpy()
-    found = light.parse(Batch(SENTENCES, layers))
-    assert found[2]["head"] == []
-    # Rules of lemmas can't be read from lemmas.
-    names = {k: v for k, v in light.columns.items() if k != "lemma"}
-    for i in (0, 1, 3):
-        words = np.arange(len(SENTENCES[i]))
-        row = {name: x[i : i + 1, : len(words)] for name, x in outputs.items()}
-        rows = encode_tree(found[i], light.relations, names)
-        total = arcs[i, words, rows[:, 0]].sum()
-        assert total >= arcs[i, words, best[i, words, 0]].sum() - len(words) * 2 * ATOL
-        [relations] = model._relation_scores(row, rows[None, :, 0]).numpy()
-        chosen = rows[:, 0] > 0
-        check_best(relations[chosen], rows[chosen, 1])
-        for column, name in enumerate(names, 2):
-            check_best(row[name][0].numpy(), rows[:, column])
-
-
-def check_best(scores, chosen):
-    assert np.all(
-        scores[np.arange(len(scores)), chosen] >= scores.max(1, initial=-9) - 2 * ATOL
-    )
-
-
-def test_the_pieces_of_a_long_sentence_form_one_tree(head, monkeypatch):
-    monkeypatch.setattr(light_networks, "LONGEST", 4)
-    (words,) = pipeline(head("ud"))([["bank", "of"] * 5])
-    heads = [word["head"] for word in words]
-    (root,) = [i for i, one in enumerate(heads) if one < 0]
-    assert root < 4
-    for i, one in enumerate(heads):
-        assert one in (-1, root) or one // 4 == i // 4
-    for _ in heads:
-        heads = [one if one < 0 else heads[one] for one in heads]
-    assert {*heads} == {-1}
-
-
-def test_words_have_their_columns_and_places_in_the_text(head):
-    text = "The  bank. Don't!"
-    words = pipeline(head("ud"))(text)
-    assert [text[w["start"] : w["end"]] for w in words] == [w["text"] for w in words]
-    assert [w["sentence"] for w in words] == [0, 0, 0, 1, 1, 1]
-    for word in words:
-        assert [*word] == [
-            *("text", "sentence", "lemma", "upos", "xpos", "feats", "head"),
-            *("deprel", "start", "end"),
-        ]
-        assert (word["head"] < 0) == (word["deprel"] == "root")
-        assert word["feats"] in ("", "Number=Sing")
+    together = predict(TokenBatch(sentences, layers))
+    alone = [predict(TokenBatch([s], [x])) for s, x in zip(sentences, layers)]
+    assert together == [one for [one] in alone]
