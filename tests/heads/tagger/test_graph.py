@@ -1,7 +1,5 @@
 """The graphs of SavedModels against the decoder in NumPy."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,18 +9,11 @@ from elmo_keras.heads.tagger.decoding import TagDecoder
 from elmo_keras.heads.tagger.entities import constraints, entities
 from elmo_keras.heads.tagger.graph import answers, tag_spans
 from tests.support.models import randomize
-from tests.support.task_models import text_inputs
+from tests.support.task_models import Scorer, text_inputs
 
 BIO = ["B-A", "B-BC", "I-A", "I-BC", "O"]
 BIOES = ["O", "S-A", "B-A", "I-A", "E-A", "U-B", "B-B", "L-B", "I-B"]
 WORDS = ["DET", "NOUN", "X"]
-
-
-class Scorer(SimpleNamespace):
-    """What `answers` needs of a tagger, with given scores."""
-
-    def __call__(self, inputs, training):
-        return tf.constant(self.scores)
 
 
 def padded(rows, time, blank):
