@@ -26,14 +26,6 @@ def test_empty_strings_at_the_end_of_a_sentence_get_no_tag():
     assert tags[0] == tagger().predict(sentences[:1])[0]
 
 
-def test_one_graph_tags_batches_of_all_shapes():
-    tagger = Tagger(token_vectors(), tags=TAGS, units=5)
-    tagger.build()
-    for sentences in (SENTENCES[:1], SENTENCES, SENTENCES[1:], [["ein"]]):
-        assert [*map(len, tagger.predict(sentences))] == [*map(len, sentences)]
-    assert tagger._graph.experimental_get_tracing_count() == 1
-
-
 LABELS = np.array([[0, 1, -1, -1], [2, 0, 1, 2], [2, -1, -1, -1]])
 
 
