@@ -17,11 +17,13 @@ import pytest
 from elmo_keras import Embedder, LanguageModel, split_words
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.pipelines.light_heads import Batch, LightTagger
-from elmo_keras.pipelines.light_networks import LightAnswerer, LightClassifier
-from elmo_keras.pipelines.pipeline import best_span, pipeline
-from elmo_keras.tasks.entities import bio_tags
-from elmo_keras.tasks.head_files import read_head
+from elmo_keras.heads.answering.decoding import best_answer
+from elmo_keras.heads.answering.light import LightAnswerer
+from elmo_keras.heads.classifier.light import LightClassifier
+from elmo_keras.heads.head import read_head
+from elmo_keras.heads.pipeline import pipeline
+from elmo_keras.heads.tagger.light import LightTagger
+from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.text.vocabulary import Vocabulary
 from tests.support.heads import make_head
 from tests.support.models import random_bilm
@@ -157,19 +159,16 @@ def test_substitutes_are_those_of_the_model(result, model):
 
 
 def test_labels_are_those_of_the_heads(result, model):
-    batch = Batch(SENTENCES, Embedder(model, layers="all").encode(SENTENCES))
+    batch = TokenBatch(SENTENCES, Embedder(model, layers="all").encode(SENTENCES))
     answers = result["worker"]["labels"]
     for kind, finds in ("pos", "parts"), ("ner", "entities"):
         tagger = LightTagger(read_head(model.parent / kind))
-        tags = [[part.label for part in row] for row in tagger.tag(batch)]
-        if kind == "ner":
-            rows = zip(tagger.tag(batch), SENTENCES)
-            tags = [bio_tags((p[1:3] + p[:1] for p in r), len(s)) for r, s in rows]
+        tags = tagger.decoder.best_tags(tagger.scores(batch), batch.lengths)
         pairs = zip([answer[finds] for answer in answers], tags, strict=True)
         same = np.concatenate([np.array(a) == np.array(b) for a, b in pairs])
         assert same.mean() > 0.9  # where tags are near to each other, rounding decides
     expected = LightClassifier(read_head(model.parent / "sentiment"))
-    for answer, row in zip(answers, expected.probabilities(batch), strict=True):
+    for answer, row in zip(answers, expected.scores(batch), strict=True):
         found = dict(answer["labels"])
         np.testing.assert_allclose([found["0"], found["1"]], row, atol=0.02)
     find = pipeline(model.parent / "srl")
@@ -181,15 +180,15 @@ def test_labels_are_those_of_the_heads(result, model):
 def test_the_answer_is_that_of_the_head(result, model):
     question, context = SENTENCES[0], SENTENCES[2]
     embed = Embedder(model, layers="all")
-    batches = [Batch([text], embed.encode([text])) for text in (context, question)]
+    batches = [TokenBatch([text], embed.encode([text])) for text in (context, question)]
     answerer = LightAnswerer(read_head(model.parent / "qa"))
     (scores,) = answerer.scores(*batches)
-    _, log_span, log_total, _ = best_span(scores, answerer.longest_answer)
+    best = best_answer(scores, answerer.longest_answer)
     found = result["worker"]["answer"]
     # Where spans are near to each other, rounding decides.
     log_found = scores[0][found["first"]] + scores[1][found["last"]]
-    assert log_span - 0.02 < log_found
-    assert abs(found["score"] - np.exp(log_found - log_total)) < 0.005
+    assert best.score - 0.02 < log_found
+    assert abs(found["score"] - np.exp(log_found - best.total)) < 0.005
 
 
 def test_the_page_shows_uses_of_a_word_that_the_keyboard_chose(result, model):

@@ -23,28 +23,29 @@ import numpy as np
 from elmo_keras import Elmo, Embedder, split_words
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.quantise import quantise
+from elmo_keras.heads.find import find_head, names
+from elmo_keras.heads.head import PREDICATES, Head, read_card, read_head
+from elmo_keras.heads.light import LightTokenVectors
+from elmo_keras.heads.tagger.entities import PREDICATE, marks_spans
+from elmo_keras.heads.tagger.light import LightTagger
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.layers import keras_lstm
 from elmo_keras.lite.lite_file import read_lite
-from elmo_keras.pipelines.light_heads import LightTagger, LightTokenVectors
-from elmo_keras.pipelines.pipeline import PREDICATES, find_head, names
-from elmo_keras.tasks.entities import PREDICATE, marks_spans
-from elmo_keras.tasks.head_files import HeadFile, read_head
 from elmo_keras.text.word_rules import word_rules
 
 HERE = Path(__file__).parent
 PAGE = "index.html", "live.css", "live.js", "words.mjs", "sw.js", "korean.json"
 LSTM = "kernel", "recurrent_kernel", "bias"
 TASKS = "pos", "ner", "srl", "sentiment", "qa"  # whose heads run without TensorFlow
-# Class → what it finds, its LSTMs, dense layers, and attentions.
+# Kind → what it finds, its LSTMs, dense layers, and attentions.
 NETWORKS = {
-    "TextClassifier": (
+    "classify": (
         "labels",
         ("encoder", "integrator"),
         ("attention", "maxout", "decision"),
         (),
     ),
-    "QuestionAnswering": (
+    "qa": (
         "answers",
         ("encoder", "reader", "start_lstm", "end_lstm"),
         ("attended", "self_attended", "start_scores", "end_scores"),
@@ -167,17 +168,17 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
     metadata, parts = [], {}
     for i, path in enumerate(folders):
         head = read_head(path)
-        if head.config["token_vectors"]["config"]["elmo_at"] != "input":
+        if head.vectors.elmo_at != "input":
             raise ValueError(f"{path} should have ELMo at its input.")
         about, lstms, floats, integers = (
-            network(head) if head.model["class_name"] in NETWORKS else tagger(head)
+            network(head) if head.kind.name in NETWORKS else tagger(head)
         )
         words = LightTokenVectors(head)
         about |= {
             "words": list(words.ids),
             "mix": words.mixes[0].tolist(),
             "layer_norm": words.layer_norm,
-            "units": head.config["units"],
+            "units": head.card.model["units"],
         }
         no_words = np.zeros((1, 0), np.float32)
         integers["vectors"] = no_words if words.words is None else words.words
@@ -196,34 +197,35 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
     size = write_parts(folder / name, {"heads": metadata}, parts)
     answers = any(about["finds"] == "answers" for about in metadata)
     # All taggers annotate the same words.
-    rules = word_rules(read_head(folders[0]).tokenizer, explicit=True)
+    rules = word_rules(read_card(folders[0]).tokenizer, explicit=True)
     sizes = {"headFile": name, "headBytes": size, "answers": answers}
     return sizes | {"labelRules": rules}
 
 
-def tagger(head: HeadFile) -> tuple[dict, list, dict, dict]:
+def tagger(head: Head) -> tuple[dict, list, dict, dict]:
     """What a tagger finds, its LSTMs, and its arrays in float32 and in int8."""
     light = LightTagger(head)
-    if not light.crf:
+    crf = light.decoder.crf
+    if crf is None:
         raise ValueError("A tagger of the page should have a CRF.")
     finds = "entities" if marks_spans(light.tags) else "parts"
     if set(light.tags) <= {f"B-{PREDICATE}", f"I-{PREDICATE}", "O"}:
         finds = "predicates"
-    elif head.config["predicate_dim"]:
+    elif light.predicate_dim:
         finds = "frames"
     floats = {
         "bias": light.bias,
-        "transitions": light.crf.transitions,
-        "first": light.crf.first,
-        "last": light.crf.last,
+        "transitions": crf.transitions,
+        "first": crf.first,
+        "last": crf.last,
     }
     return {"finds": finds, "tags": light.tags}, light.lstms, floats, {}
 
 
-def network(head: HeadFile) -> tuple[dict, list, dict, dict]:
+def network(head: Head) -> tuple[dict, list, dict, dict]:
     """As `tagger`, of a classifier of texts or what answers questions."""
-    finds, names, layers, attentions = NETWORKS[head.model["class_name"]]
-    arrays = head.arrays
+    finds, names, layers, attentions = NETWORKS[head.kind.name]
+    arrays, arguments = head.arrays, head.card.model
     lstms = [
         [arrays[f"{name}/{way}/{part}"] for part in LSTM]
         for name in names
@@ -234,11 +236,11 @@ def network(head: HeadFile) -> tuple[dict, list, dict, dict]:
         f"{name}_{x}": arrays[f"{name}/{x}"] for name in attentions for x in "uvw"
     }
     integers = {layer: arrays[f"{layer}/kernel"] for layer in layers}
-    no_ngrams = np.zeros((1, len(head.config.get("labels", []))), np.float32)
+    labels = arguments.get("labels", [])
+    no_ngrams = np.zeros((1, len(labels)), np.float32)
     integers["ngrams"] = arrays.get("ngrams/kernel", no_ngrams)
-    config = head.config
-    about = {"finds": finds, "labels": config.get("labels", [])}
-    about["longest"] = config.get("longest_answer", 0)
+    about = {"finds": finds, "labels": labels}
+    about["longest"] = arguments.get("longest_answer", 0)
     return about, lstms, floats, integers
 
 

@@ -179,7 +179,7 @@ async function substitutes({tokens, position, top}) {
     .map(i => [softmax.words[i], Math.exp(both[i])]);
 }
 
-// Heads: elmo_keras/pipelines/light_heads.py, with the best tags only.
+// Heads: elmo_keras/heads/tagger/light.py, with the best tags only.
 async function loadHeads({file}, report) {
   const {heads: found, parts} = unpacked(await fetched(file, report)), made = [];
   for (const [i, head] of found.entries()) {
@@ -271,7 +271,7 @@ async function probabilities(head, tokens, layers) {
   return labels.map((name, i) => [name, p[i]]).sort((a, b) => b[1] - a[1]);
 }
 
-// elmo_keras/tasks/ngrams.py.
+// elmo_keras/heads/classifier/ngrams.py.
 function ngramScores(tokens, {ngrams, ngramsScales: scales, labels}) {
   const total = labels.map(() => 0), n = ngrams.length / labels.length;
   const characters = Array.from(` ${tokens.join(" ")} `, character => character.codePointAt(0));
@@ -288,7 +288,7 @@ function ngramScores(tokens, {ngrams, ngramsScales: scales, labels}) {
 }
 
 // The first and the last token of the best answer, and its probability among all spans:
-// elmo_keras/pipelines/light_networks.py.
+// elmo_keras/heads/answering/light.py.
 async function answer({question, tokens}) {
   const head = heads.find(({finds}) => finds === "answers");
   const encoded = async words => (await read(head, 0, vectorsOf(head, words, await encode({tokens: words})))).map(joined);
