@@ -1,9 +1,13 @@
-"""Files for the readers, and heads that the tests of a session share."""
+"""Files for readers and training, and heads that the tests of a session share."""
 
 import keras
+import numpy as np
 import pytest
 
+from elmo_keras.heads import fit
 from tests.support.heads import make_head
+
+WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +41,39 @@ def file(tmp_path):
 def seed():
     """The same initial weights and dropout in each run of a test."""
     keras.utils.set_random_seed(0)
+
+
+@pytest.fixture
+def word_classes(conllu):
+    """Writes a file of sentences in which each word has one part of speech."""
+
+    def write(name, n, seed):
+        rng = np.random.default_rng(seed)
+        words = [rng.choice(list(WORDS), rng.integers(1, 6)) for _ in range(n)]
+        return conllu(name, [[(word, WORDS[word]) for word in row] for row in words])
+
+    return write
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, word_classes):
+    """The current folder, with training and development text."""
+    monkeypatch.chdir(tmp_path)
+    word_classes("train.conllu", 20, 0)
+    word_classes("dev.conllu", 9, 1)
+    return tmp_path
+
+
+@pytest.fixture
+def untrained(monkeypatch, eager_tasks):
+    """Skips training; returns the list of seeds."""
+    made = []
+
+    def skip(model, batches, score, *, seed, save, **_):
+        made.append(seed)
+        save()
+        results = {"dev": {"accuracy": 0.5}, "losses": [2.0]}
+        return fit.BestEpoch(results | {"epochs": 1, "best_epoch": 1}, score()[1])
+
+    monkeypatch.setattr(fit, "fit_until_best", skip)
+    return made

@@ -1,0 +1,143 @@
+"""The commands `train-head` and `evaluate`: what they print, leave and refuse."""
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import keras
+import pytest
+
+from elmo_keras import pipeline
+from elmo_keras.heads import fit, read_conllu
+from elmo_keras.heads.head import read_head
+from tests.support.commands import command, replaced
+
+train_head, evaluate = command("train-head"), command("evaluate")
+pytestmark = pytest.mark.usefixtures("folder")
+FILES = "head.json head.safetensors model.keras model_card.md results.json".split()
+
+
+def run(*more):
+    """The status of a command that trains a small tagger."""
+    given = "--train train.conllu --dev dev.conllu --output out --no-crf --units 5"
+    given += " --model none --word-dim 4 --character-dim 2 --epochs 2"
+    given += " --learning-rate 0.05"
+    return train_head(["pos", *replaced(given.split(), more)])
+
+
+def test_a_run_leaves_a_model_that_tags_and_its_scores(model_directory, capsys):
+    more = "--model", model_directory, "--test", "dev.conllu", "--elmo-at", "both"
+    assert run(*more, "--limit", 19, "--arithmetic", "float32") == 0
+    results = json.loads(Path("out/results.json").read_text())
+    assert results["cached"] and results["examples"] == 19
+    for place in ("input", "output"):
+        assert sum(results["mixes"][place]["weights"]) == pytest.approx(1, abs=1e-5)
+    assert results["dev"] == results["test"]  # the same file
+    assert results["losses"][1] < results["losses"][0]
+    assert sorted(os.listdir("out")) == FILES
+    tagger = keras.models.load_model("out/model.keras")
+    tagger.run_eagerly = True  # one batch: no graph to trace
+    examples = read_conllu("dev.conllu")
+    tags = tagger.predict([example["tokens"] for example in examples])
+    pairs = [p for e, t in zip(examples, tags) for p in zip(e["tags"], t)]
+    accuracy = sum(gold == own for gold, own in pairs) / len(pairs)
+    assert accuracy == pytest.approx(results["dev"]["accuracy"])
+    printed = capsys.readouterr().out
+    assert f"dev: accuracy {100 * accuracy:.2f}\n" in printed
+    assert printed.endswith("The head is in out\n")
+    assert printed.count("the biLM's layers, computed once: ") == 1
+
+
+def test_the_folder_is_a_head_in_place_of_another(untrained, model_directory, capsys):
+    more = "--model", model_directory, "--word-dim", 0, "--character-dim", 0
+    Path("out").mkdir()
+    for name in FILES[:-1]:
+        Path("out", name).write_bytes(b"old")
+    assert run(*more) == 0 and sorted(os.listdir("out")) == FILES
+    assert len(pipeline("out")("The cat")) == 2 and read_head(Path("out")).is_light
+    card = Path("out/model_card.md").read_text()
+    assert "20 examples of `train.conllu` (train); 9 examples of `dev.conllu`" in card
+    assert "| dev  |     50.0 |" in card and re.search(r"NOUN [\d.]+ \(\d+\)", card)
+    made = shlex.split(re.search(r"^elmo-keras (.*)$", card, re.M)[1])
+    # The command in the card is this run, so nothing is trained again.
+    assert command(made[0])(made[1:]) == 0 and untrained == [1]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager_tasks")
+def test_roles_come_with_the_head_that_finds_predicates(model_directory, capsys):
+    rows = "Ann\t-\tB-A0", "saw\tsee\tB-V", "him\t-\tB-A1"
+    Path("roles").write_text(8 * ("\n".join(rows) + "\n\n"))
+    given = "srl --train roles --dev roles --output out --units 3 --epochs 40"
+    given += " --elmo-dropout 0 --layer-dropout 0 --learning-rate 0.03"
+    assert train_head([*given.split(), "--model", model_directory]) == 0
+    assert sorted(os.listdir("out/predicates")) == FILES
+    [found] = pipeline("out")("Ann saw him")
+    roles = [(role["text"], role["label"]) for role in found["roles"]]
+    assert found["predicate"]["text"] == "saw"
+    assert roles == [("Ann", "A0"), ("him", "A1")]
+    assert capsys.readouterr().out.count("dev: F1 100.00") == 2
+
+
+@pytest.mark.usefixtures("eager_tasks")
+def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, capsys):
+    real = fit.score_model
+
+    def stopped(*arguments):
+        if Path("out/model.keras").exists():
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(fit, "score_model", stopped)
+    assert run() == 130
+    assert capsys.readouterr().err.endswith("elmo-keras train-head: Interrupted.\n")
+    assert os.listdir("out") == ["model.keras"]
+    monkeypatch.setattr(fit, "score_model", real)
+    assert run("--epochs", 1) == 0 and Path("out/results.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("--train linked/head.safetensors --output linked", "The output linked/"),
+        ("--train linked/link --output linked", "The output linked/"),
+        # An output that can't be written is refused before anything is read.
+        ("--train bad.conllu --output dev.conllu", "dev.conllu should be a folder"),
+        ("--train bad.conllu --output taken --model lm", "keras should be a file, but"),
+        ("--output broken", "should hold the results of a task"),
+        ("--dev bad.conllu", "elmo-keras train-head: bad.conllu:1: 10 columns"),
+        ("--word-vectors three", "--word-dim is 4, but the vectors of three have 3"),
+        ("--word-vectors two", "two has none of the words of the examples"),
+        ("--word-vectors dev.conllu", "dev.conllu should hold word vectors"),
+        ("--freeze-word-vectors", "--freeze-word-vectors needs --word-vectors"),
+        ("--arithmetic int8 --no-cache", "Leave out --fine-tune and --no-cache"),
+        ("--word-vectors out/results.json", "output out/results.json is an input"),
+        ("--train russian --dev russian --model auto", "--model should be given: "),
+    ],
+)
+def test_what_cannot_be_used_ends_a_command(folder, capsys, options, problem):
+    for name in "lm", "broken", "linked", "taken/model.keras":
+        Path(name).mkdir(parents=True)
+    texts = {
+        "bad.conllu": "1\tword\n",
+        "three": "the 1 2 3\n",
+        "two": "ein 1 2\nzwei 3 4\n",
+        "russian": "1\tдом\t_\tNOUN" + 6 * "\t_" + "\n\n",
+    }
+    texts |= {"lm/options.json": "", "lm/weights.hdf5": "", "broken/results.json": "{"}
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    for name in "head.safetensors", "results.json":
+        os.link("train.conllu", f"linked/{name}")
+    Path("linked/link").symlink_to("results.json")
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    before = [path.read_bytes() for path in paths]
+    if options.endswith("two"):
+        options += " --word-dim 2"
+    assert run(*options.split()) == 2 and problem in capsys.readouterr().err
+    assert [path.read_bytes() for path in paths] == before
+    assert not Path("out").exists() and len(paths) == sum(
+        map(Path.is_file, folder.rglob("*"))
+    )
