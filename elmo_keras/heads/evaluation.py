@@ -12,11 +12,15 @@ NOTHING = "none"  # where a label is missing
 
 
 class LabelScore(NamedTuple):
+    """F1 of a label from 0 to 1, and how often the label is expected."""
+
     f1: float
-    count: int  # how often it is expected
+    count: int
 
 
 class Mistake(NamedTuple):
+    """An expected label, the one that was predicted in its place, and how often."""
+
     expected: str
     predicted: str
     count: int
@@ -63,9 +67,9 @@ def label_statistics(
     """F1 by label, and the mistakes, both the most frequent first."""
     pairs = ((task.parts(e), task.parts(e, p)) for e, p in zip(examples, predictions))
     counts = collections.Counter(
-        (expected.get(key, NOTHING), predicted.get(key, NOTHING))
+        (expected.get(key), predicted.get(key))
         for expected, predicted in pairs
-        for key in {*expected, *predicted}
+        for key in expected | predicted
     )
     expected, predicted = collections.Counter(), collections.Counter()
     for (a, b), n in counts.items():
@@ -74,9 +78,13 @@ def label_statistics(
     labels = {
         label: LabelScore(2 * counts[label, label] / (n + predicted[label]), n)
         for label, n in expected.most_common()
-        if label != NOTHING
+        if label is not None
     }
-    mistakes = [Mistake(a, b, n) for (a, b), n in counts.most_common() if a != b]
+    mistakes = [
+        Mistake(a or NOTHING, b or NOTHING, n)
+        for (a, b), n in counts.most_common()
+        if a != b
+    ]
     return labels, mistakes
 
 

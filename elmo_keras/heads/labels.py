@@ -58,6 +58,8 @@ class LabelTask(Task):
     def statistics(self, model, examples, results):
         """Whether a label is right; or of each label whether it is, is expected and predicted."""
         if not model.multi_label:
+            if "labels" in examples[0]:
+                raise ValueError("The head gives one label: examples need a `label`.")
             pairs = zip(examples, results, strict=True)
             return np.array([[example["label"] == label] for example, label in pairs])
         expected, predicted = (

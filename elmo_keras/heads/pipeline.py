@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from pathlib import Path
@@ -12,6 +13,7 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.heads.evaluation import Evaluation, evaluate
 from elmo_keras.heads.find import absolute_head, find_head, keras_file
 from elmo_keras.heads.head import (
+    MODEL,
     copy_model,
     keras_model,
     load_task_model,
@@ -113,10 +115,15 @@ class BasePipeline:
         return evaluate(self, data, **options)
 
     def save(self, folder: str | Path) -> None:
-        """Copies the head to a folder, with its language model if that lies at a path."""
+        """Copies the head to a folder, with its language model if that lies at a path.
+
+        A `.keras` file, which holds its language model, becomes the folder's `model.keras`.
+        """
         if self.folder is None:
-            raise ValueError(f"{self.name} is a file. Copy it, or use `save_head`.")
-        copy_model(self.folder, Path(folder))
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            shutil.copy2(str(keras_file(self._head)), Path(folder) / MODEL)
+        else:
+            copy_model(self.folder, Path(folder))
 
 
 class Pipeline(BasePipeline):

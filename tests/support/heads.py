@@ -4,6 +4,7 @@ from pathlib import Path
 
 from elmo_keras import Elmo
 from elmo_keras.heads import (
+    ESIM,
     CoreferenceModel,
     DependencyParser,
     QuestionAnswering,
@@ -34,6 +35,7 @@ MAKERS = {
     "emotions": lambda v: TextClassifier(
         v, labels=["a", "b", "c"], multi_label=True, units=3
     ),
+    "entail": lambda vectors: ESIM(vectors, labels=["no", "yes"], units=3),
     "qa": lambda vectors: QuestionAnswering(vectors, units=3),
     "doubting": lambda v: QuestionAnswering(v, units=3, unanswerable=True),
     "ud": lambda vectors: DependencyParser(
