@@ -15,10 +15,13 @@ from latex2mathml.converter import convert
 
 ROOT = Path(__file__).parent.parent
 PRINT_OPTIONS = """
+from elmo_keras.heads.kinds import KINDS
 from elmo_keras.util import console
-for name in console.COMMANDS:
-    print(f"## {name}", flush=True)
-    console.main([name, "--help"])
+for command in console.COMMANDS:
+    kinds = KINDS if command == "train-head" else ()
+    for name in [command, *(f"{command} {kind}" for kind in kinds)]:
+        print(f"## {name}", flush=True)
+        console.main([*name.split(), "--help"])
 """
 MATH = re.compile(r'<(div|span) class="arithmatex">\\([\[(])(.*?)\\[\])]</\1>', re.S)
 PRINT_MODELS = "from elmo_keras.hub.command import models; models()"
