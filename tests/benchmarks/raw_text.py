@@ -63,8 +63,10 @@ class Document(NamedTuple):
         return [word for sentence in self.sentences for word in sentence]
 
 
-def main(data: Path, /, *, spacy: bool = True) -> None:
-    systems = {"official": "official"} | ({"spaCy": "with_spacy"} if spacy else {})
+def main(data: Path, /, *, no_spacy: bool = False) -> None:
+    systems = {"official": "official"}
+    if not no_spacy:
+        systems["spaCy"] = "with_spacy"
     with contextlib.ExitStack() as stack:
         workers = {
             name: stack.enter_context(runner.worker(script))
@@ -76,7 +78,7 @@ def main(data: Path, /, *, spacy: bool = True) -> None:
         ewt = list(read_treebank(data / "en_ewt/en_ewt-ud-dev.conllu"))
         gsd = list(read_treebank(data / "ko_ud_gsd/ko_gsd-ud-dev.conllu", 10))
         texts, read_by_spacy = [d.text for d in ewt], None
-        if spacy:
+        if not no_spacy:
             read_by_spacy = workers["spaCy"].ask("read", texts=texts)
         score_trees("en-ud", "EWT", ewt, workers["official"])
         score_trees("ko-ud", "GSD", gsd, workers["official"])
