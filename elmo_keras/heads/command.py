@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from elmo_keras.files import replacing
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
 from elmo_keras.heads.pipeline import pipeline
@@ -88,7 +89,9 @@ def evaluate(
             json.dumps({**example, "predicted": x}, ensure_ascii=False, default=list)
             for example, x in rows
         )
-        output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        with replacing(output) as temporary:
+            text = "".join(f"{line}\n" for line in lines)
+            temporary.write_text(text, encoding="utf-8")
     print(f"{len(result.examples):,} examples: {percentages(result.scores)}")
     if result.labels:
         rows = [

@@ -13,6 +13,7 @@ from elmo_keras import pipeline
 from elmo_keras.heads import fit, read_conllu
 from elmo_keras.heads.head import read_head
 from tests.support.commands import command, replaced
+from tests.support.task_models import document, questions
 
 train_head, evaluate = command("train-head"), command("evaluate")
 pytestmark = pytest.mark.usefixtures("folder")
@@ -66,7 +67,6 @@ def test_the_folder_is_a_head_in_place_of_another(untrained, model_directory, ca
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("eager_tasks")
 def test_roles_come_with_the_head_that_finds_predicates(model_directory, capsys):
     rows = "Ann\t-\tB-A0", "saw\tsee\tB-V", "him\t-\tB-A1"
     Path("roles").write_text(8 * ("\n".join(rows) + "\n\n"))
@@ -141,3 +141,43 @@ def test_what_cannot_be_used_ends_a_command(folder, capsys, options, problem):
     assert not Path("out").exists() and len(paths) == sum(
         map(Path.is_file, folder.rglob("*"))
     )
+
+
+def test_a_head_is_scored_on_a_file_over_all_and_by_label(head, cells, capsys):
+    result = pipeline(head("pos")).evaluate("dev.conllu")
+    assert evaluate([head("pos"), "dev.conllu"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"9 examples: {result}\n\n| label")
+    labels, mistakes = (cells(table) for table in printed.split("\n\n")[1:])
+    rows = [[x, f"{100 * f1:.1f}", str(n)] for x, (f1, n) in result.labels.items()]
+    assert labels[0] == ["label", "F1", "number"] and labels[2:] == rows
+    assert mistakes[0] == ["expected", "predicted", "times"]
+    assert mistakes[2:] == [[*map(str, mistake)] for mistake in result.mistakes[:8]]
+
+
+@pytest.mark.usefixtures("eager_tasks")
+@pytest.mark.parametrize("kind", ["pos", "qa", "coref"])
+def test_predictions_are_written_beside_their_examples(kind, head, error_of):
+    text = questions(("Ann sat .", "Who sat ?", "Ann"))
+    if kind == "coref":
+        text = document([("Ann", "(1)"), ("saw", "-"), None, ("her", "(1)")])
+    Path("labelled").write_text(
+        Path("dev.conllu").read_text() if kind == "pos" else text
+    )
+    arguments = [head(kind), "labelled", "--output", "found.jsonl"]
+    assert evaluate(arguments) == 0
+    found = Path("found.jsonl").read_text()
+    result = pipeline(head(kind)).evaluate("labelled")
+    rows = [json.loads(line) for line in found.splitlines()]
+    predictions = json.loads(json.dumps(result.predictions))
+    assert [row["predicted"] for row in rows] == predictions
+    field = {"pos": "tags", "qa": "answers", "coref": "clusters"}[kind]
+    expected = json.loads(json.dumps([e[field] for e in result.examples]))
+    assert [row[field] for row in rows] == expected
+    assert "found.jsonl exists. Give another name, or --ov" in error_of(
+        evaluate, arguments
+    )
+    assert "is an input" in error_of(evaluate, [*arguments[:-1], "labelled"])
+    Path("found.jsonl").write_text("earlier")
+    assert evaluate([*arguments, "--overwrite"]) == 0
+    assert Path("found.jsonl").read_text() == found

@@ -1,16 +1,20 @@
 """What training on files writes, keeps and refuses, and when it ends."""
 
 import dataclasses
+import gc
 import json
+import random
 import shutil
 from pathlib import Path
 
 import h5py
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
+from elmo_keras import pipeline, train_head
 from elmo_keras.heads import (
     EntityTagging,
     PosTagging,
@@ -20,6 +24,7 @@ from elmo_keras.heads import (
     train_task,
 )
 from elmo_keras.heads.fit import BestEpoch, fit_until_best, read_data
+from elmo_keras.heads.head import ARRAYS
 from elmo_keras.heads.pipeline import pipeline_type
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -32,6 +37,84 @@ def run(**more):
     given = {"train": "train.conllu", "dev": "dev.conllu", "output": OUT, "units": 5}
     given |= {"model": "none", "word_dim": 4, "character_dim": 2, "epochs": 2}
     return train_task(PosTagging(no_crf=True), Settings(**given | more))
+
+
+ROWS = [
+    {"text": f"{name} left {town}.", "label": [[0, 3, "PER"], [9, 13, "LOC"]]}
+    for name, town in zip(("Ann", "Bob", "Kim", "Sue", "Max") * 2, ("Rome", "Bonn") * 5)
+]
+TEXT = "Ann saw Bob in Rome."
+
+
+@pytest.fixture
+def train_ner(model_directory, eager_tasks):
+    """Trains a small head on data; the model in a folder is that of other tests."""
+
+    def train(data, **more):
+        options = {"model": str(model_directory), "units": 3, "epochs": 2, "seed": 1}
+        return train_head("ner", train=data, **options | more)
+
+    return train
+
+
+def test_a_list_a_data_frame_and_a_file_of_doccano_train_the_same_head(train_ner):
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    heads = [train_ner(data) for data in (ROWS, pd.DataFrame(ROWS), "rows.jsonl")]
+    first, *others = [(head.folder / ARRAYS).read_bytes() for head in heads]
+    assert others == [first, first]
+    scores = [head.evaluate("rows.jsonl").scores for head in heads]
+    assert scores == [heads[0].evaluate(ROWS).scores] * 3
+    other = train_ner(ROWS, seed=2)
+    assert (other.folder / ARRAYS).read_bytes() != first
+
+
+def test_without_output_a_head_lies_in_a_temporary_folder_until_it_is_saved(train_ner):
+    head = train_ner(ROWS)
+    folder, expected = head.folder, head(TEXT)
+    head.save("saved")
+    assert folder.exists() and pipeline("saved")(TEXT) == expected
+    del head
+    gc.collect()
+    assert not folder.exists() and pipeline("saved")(TEXT) == expected
+    head = train_ner(ROWS, model="none", word_dim=4, character_dim=2)
+    expected = head(TEXT)
+    head.save("keras")
+    assert pipeline("keras")(TEXT) == expected
+
+
+def test_training_leaves_random_numbers_and_the_session_of_keras(train_ner):
+    def draw():
+        numbers = random.random(), np.random.rand()
+        return *numbers, *(float(x.uniform(())) for x in (keras.random, tf.random))
+
+    keras.utils.set_random_seed(3)
+    expected = draw()
+    keras.utils.set_random_seed(3)
+    n_names = keras.backend.get_uid("name")
+    train_ner(ROWS)
+    assert draw() == expected and keras.backend.get_uid("name") == n_names + 1
+
+
+def test_a_finished_run_on_data_in_memory_is_read_and_its_card_has_the_call(
+    train_ner, untrained
+):
+    expected = train_ner(ROWS, output="out")(TEXT)
+    assert train_ner(ROWS, output="out")(TEXT) == expected and untrained == [1]
+    card = (OUT / "model_card.md").read_text()
+    assert "8 examples (train); 2 examples (dev)." in card
+    assert "```python\ntrain_head('ner', train=…, output='out', model='" in card
+    with pytest.raises(ValueError, match="made with data "):
+        train_ner(ROWS[:8], output="out")
+
+
+def test_what_is_no_kind_and_no_setting_is_refused_by_name(train_ner):
+    with pytest.raises(TypeError, match="`metric` is no setting of ner, nor of all"):
+        train_ner(ROWS, metric="squad", output="out")
+    with pytest.raises(ValueError, match="`kind` should be one of pos, ner, "):
+        train_head("tag", train=ROWS, output="out")
+    with pytest.raises(ValueError, match="^train:row 0: spans are expected in "):
+        train_ner([{"text": "Ann"}], output="out")
+    assert not OUT.exists()
 
 
 def test_a_finished_run_is_kept_and_another_one_refused(
