@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Embedder, pipeline
-from elmo_keras.tasks import read_conllu
+from elmo_keras.heads import read_conllu
 from tests.support.commands import command
 from tests.support.heads import make_head
 

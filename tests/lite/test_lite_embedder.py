@@ -6,7 +6,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from functools import partial
 
 import keras
 import numpy as np
@@ -15,14 +14,11 @@ import pytest
 from elmo_keras import Elmo, Embedder, read_embeddings
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
-from elmo_keras.tasks import Tagging
 from tests.support.commands import command
 from tests.support.exported import elmo_layer
-from tests.support.task_models import run_command
 
-embed = command("embed")
-export = command("export")
-search = command("search")
+embed, export, search = map(command, ("embed", "export", "search"))
+train_head = command("train-head")
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
@@ -102,7 +98,7 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
     for run, arguments in (
         (embed, [text, tmp_path / "out.hdf5", *int8]),
         (search, [text, "--model", model_directory, *int8[2:], "bank"]),
-        (partial(run_command, Tagging), [*training, "--kind", "ner", *int8]),
+        (train_head, ["ner", *training, *int8]),
     ):
         assert run([*map(str, arguments)]) == 0
     attributes = read_embeddings(tmp_path / "out.hdf5").attributes

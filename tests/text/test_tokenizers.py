@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer_text import as_utf8, offset_tokens
 from elmo_keras.text.tokenizers import split_spaces, split_words, word_spans
 from elmo_keras.text.tokens import placed_words
 from elmo_keras.text.word_rules import RULES, word_rules
@@ -210,33 +209,3 @@ def test_decomposed_text_has_the_words_of_composed_text():
     found = [unicodedata.normalize("NFC", token) for token in tokens]
     assert found == split_words(composed)
     assert len(tokens[0]) == 5  # "e" and its accent
-
-
-TEXT = "  Ann,  서울에서 1990년 \u200bx"
-
-
-def test_every_piece_with_a_token_has_a_span_that_gives_its_text_back():
-    offsets = offset_tokens(TEXT)
-    assert offsets.tokens == ["Ann", ",", "서울에서", "1990년", "x"]
-    for begin in range(len(TEXT)):
-        for end in range(begin + 1, len(TEXT) + 1):
-            piece = TEXT[begin:end].strip(" \u200b")
-            span = offsets.span(begin, end)
-            assert (span is None) == (not piece)
-            assert span is None or piece in offsets.answer(TEXT, *span)
-
-
-@pytest.mark.parametrize(
-    "token, rest",
-    [("서울에서", "서울"), ("에서", "에"), ("서", "서"), ("x서", "x"), ("a", "a")],
-)
-def test_the_longest_ending_that_leaves_something_is_stripped(token, rest):
-    text = f"In {token}!"
-    assert offset_tokens(text).answer(text, 0, 1, ["서", "에서"]) == f"In {rest}"
-    assert offset_tokens(text).answer(text, 0, 1) == f"In {token}"
-
-
-def test_bytes_that_are_no_text_are_spaces():
-    texts = as_utf8(tf.constant([b"a\xfeb \xff c", b"\xff"]))
-    assert placed_words(texts).words.to_list() == [[b"a", b"b", b"c"], []]
-    assert texts[0] == b"a b   c"

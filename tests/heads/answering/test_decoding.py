@@ -1,11 +1,11 @@
-"""The spans of answers, from scores."""
+"""The spans of answers, from scores, and their pieces of text."""
 
 import itertools
 
 import numpy as np
 import pytest
 
-from elmo_keras.heads.answering.decoding import best_answer
+from elmo_keras.heads.answering.decoding import best_answer, offset_tokens
 
 
 @pytest.mark.parametrize("time, longest", [(1, 1), (1, 7), (5, 1), (6, 3), (9, 16)])
@@ -30,3 +30,27 @@ def test_an_answer_has_at_most_the_chosen_number_of_tokens():
     starts, ends = np.eye(9)[2], np.eye(9)[5] + 0.5 * np.eye(9)[4]
     assert best_answer((starts, ends, -9.0), 4).span == (2, 5)
     assert best_answer((starts, ends, -9.0), 3).span == (2, 4)
+
+
+TEXT = "  Ann,  서울에서 1990년 \u200bx"
+
+
+def test_every_piece_with_a_token_has_a_span_that_gives_its_text_back():
+    offsets = offset_tokens(TEXT)
+    assert offsets.tokens == ["Ann", ",", "서울에서", "1990년", "x"]
+    for begin in range(len(TEXT)):
+        for end in range(begin + 1, len(TEXT) + 1):
+            piece = TEXT[begin:end].strip(" \u200b")
+            span = offsets.span(begin, end)
+            assert (span is None) == (not piece)
+            assert span is None or piece in offsets.answer(TEXT, *span)
+
+
+@pytest.mark.parametrize(
+    "token, rest",
+    [("서울에서", "서울"), ("에서", "에"), ("서", "서"), ("x서", "x"), ("a", "a")],
+)
+def test_the_longest_ending_that_leaves_something_is_stripped(token, rest):
+    text = f"In {token}!"
+    assert offset_tokens(text).answer(text, 0, 1, ["서", "에서"]) == f"In {rest}"
+    assert offset_tokens(text).answer(text, 0, 1) == f"In {token}"

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.heads.answering.decoding import NO_ANSWER, best_answer, offset_tokens
-from elmo_keras.heads.answering.graph import answers, text_answers
+from elmo_keras.heads.answering.graph import answers, as_utf8, text_answers
 from elmo_keras.text.tokens import placed_words
 from tests.support.task_models import Scorer
 
@@ -54,3 +54,9 @@ def test_texts_of_answers_are_the_same_in_python_and_in_a_graph():
     none = {"span": tf.fill((len(spans), 2), NO_ANSWER), "score": answers["score"]}
     found = text_answers(tf.constant(texts), words, words, none, endings)
     assert not any(found["answer"].numpy()) and np.all(found["begin"] == -1)
+
+
+def test_bytes_that_are_no_text_are_spaces():
+    texts = as_utf8(tf.constant([b"a\xfeb \xff c", b"\xff"]))
+    assert placed_words(texts).words.to_list() == [[b"a", b"b", b"c"], []]
+    assert texts[0] == b"a b   c"
