@@ -32,10 +32,10 @@ import numpy as np
 
 from elmo_keras.config import Arithmetic
 from elmo_keras.heads import Settings, train_task
-from elmo_keras.heads.fit import read_data
 from elmo_keras.heads.head import load_task_model
 from elmo_keras.heads.kinds import KINDS, load
 from elmo_keras.heads.labels import LabelTask
+from elmo_keras.heads.run import read_data
 
 FIELDS = cyclopts.Parameter(name="*")
 

@@ -34,10 +34,10 @@ from elmo_keras.heads import (
 )
 from elmo_keras.heads.answering.scores import exact_match
 from elmo_keras.heads.classifier.ngrams import ngram_rows
-from elmo_keras.heads.fit import read_data
 from elmo_keras.heads.head import PREDICATES, load_task_model
 from elmo_keras.heads.kinds import find_kind
 from elmo_keras.heads.reading import read_rows
+from elmo_keras.heads.run import read_data
 from elmo_keras.heads.tagger.entities import entities
 from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
 from elmo_keras.hub.catalogue import CARD

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras.heads import fit
+from elmo_keras.heads import best_epoch, run
 from tests.support.heads import make_head
 
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
@@ -73,7 +73,9 @@ def untrained(monkeypatch, eager_tasks):
         made.append(seed)
         save()
         results = {"dev": {"accuracy": 0.5}, "losses": [2.0]}
-        return fit.BestEpoch(results | {"epochs": 1, "best_epoch": 1}, score()[1])
+        return best_epoch.BestEpoch(
+            results | {"epochs": 1, "best_epoch": 1}, score()[1]
+        )
 
-    monkeypatch.setattr(fit, "fit_until_best", skip)
+    monkeypatch.setattr(run, "fit_until_best", skip)
     return made

@@ -10,7 +10,8 @@ import keras
 import pytest
 
 from elmo_keras import pipeline
-from elmo_keras.heads import fit, read_conllu
+from elmo_keras.heads import read_conllu
+from elmo_keras.heads import run as runs
 from elmo_keras.heads.head import read_head
 from tests.support.commands import command, replaced
 from tests.support.task_models import document, questions
@@ -83,18 +84,18 @@ def test_roles_come_with_the_head_that_finds_predicates(model_directory, capsys)
 
 @pytest.mark.usefixtures("eager_tasks")
 def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, capsys):
-    real = fit.score_model
+    real = runs.score_model
 
     def stopped(*arguments):
         if Path("out/model.keras").exists():
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(fit, "score_model", stopped)
+    monkeypatch.setattr(runs, "score_model", stopped)
     assert run() == 130
     assert capsys.readouterr().err.endswith("elmo-keras train-head: Interrupted.\n")
     assert os.listdir("out") == ["model.keras"]
-    monkeypatch.setattr(fit, "score_model", real)
+    monkeypatch.setattr(runs, "score_model", real)
     assert run("--epochs", 1) == 0 and Path("out/results.json").exists()
 
 

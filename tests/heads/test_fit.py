@@ -19,11 +19,11 @@ from elmo_keras.heads import (
     EntityTagging,
     PosTagging,
     Settings,
-    fit,
     read_conllu,
     train_task,
 )
-from elmo_keras.heads.fit import BestEpoch, fit_until_best, read_data
+from elmo_keras.heads import run as runs
+from elmo_keras.heads.best_epoch import BestEpoch
 from elmo_keras.heads.head import ARRAYS
 from elmo_keras.heads.pipeline import pipeline_type
 
@@ -126,7 +126,7 @@ def test_a_finished_run_is_kept_and_another_one_refused(
     with pytest.raises(ValueError, match="made with batch_size 8; this run has 7"):
         run(batch_size=7)
     with monkeypatch.context() as patch:
-        patch.setattr(fit, "FEW_EXAMPLES", 1)
+        patch.setattr(runs, "FEW_EXAMPLES", 1)
         with pytest.raises(ValueError, match="with batch_size 8; this run has 32"):
             run()
     with pytest.raises(ValueError, match="made with seed 1; this run has 2"):
@@ -158,8 +158,8 @@ def test_without_a_frozen_language_model_the_folder_is_its_keras_model(untrained
 def test_the_defaults_are_those_of_the_packages_heads(more, n_examples, expected):
     pytest.importorskip("ai_edge_litert")
     settings = Settings(train=Path("x"), output=Path("y"), **more)
-    resolved = fit.resolve(settings, PosTagging.defaults)
-    chosen = fit.resolve_sizes(resolved, 12, n_examples)
+    resolved = runs.resolve(settings, PosTagging.defaults)
+    chosen = runs.resolve_sizes(resolved, 12, n_examples)
     names = "epochs", "batch_size", "word_dim", "character_dim", "arithmetic"
     assert tuple(getattr(chosen, name) for name in names) == expected
 
@@ -182,12 +182,15 @@ def test_the_layers_of_the_same_files_are_computed_once(untrained, model_directo
     other = dataclasses.replace(settings, output=Path("b"), layers="top", seed=2)
     assert train_task(task, other, caches=caches)["cached"]
     assert list(caches.values()) == [cache]
+    exact = dataclasses.replace(settings, output=Path("c"), arithmetic="float32")
+    train_task(task, exact, caches=caches)
+    assert list(caches.values()) != [cache]
 
 
 def test_a_share_of_one_file_is_held_out():
     path = Path("train.conllu")
     settings = Settings(train=path, output=Path("out"), dev_share=0.2, limit=7)
-    data = read_data(PosTagging(), settings)
+    data = runs.read_data(PosTagging(), settings)
     everything = read_conllu("train.conllu")
     assert data.dev == [everything[i] for i in (4, 9, 14, 19)]
     assert data.train == everything[:4] + everything[5:8]
@@ -210,7 +213,7 @@ def with_vectors(monkeypatch, eager_tasks):
         results = {"dev": scores, "losses": [float(loss)]}
         return BestEpoch(results | {"epochs": 1, "best_epoch": 1}, predictions)
 
-    monkeypatch.setattr(fit, "fit_until_best", step)
+    monkeypatch.setattr(runs, "fit_until_best", step)
 
     def train(**more):
         given = {"train": "train", "dev": "dev", "output": OUT, "units": 3}
@@ -272,78 +275,12 @@ def test_runs_with_other_vectors_are_other_runs(with_vectors):
     [("Ann lives in York", "en"), ("그는 서울 Seoul 에 갔다", "ko"), ("1990 .", "en")],
 )
 def test_without_a_model_the_packages_is_found_by_the_script(tokens, name):
-    assert fit.package_model([tokens.split()]) == name
+    assert runs.package_model([tokens.split()]) == name
 
 
 def test_the_mixes_are_made_and_start_as_the_settings_say(model_directory):
     one = Settings(train=Path("x"), output=Path("y"), model=model_directory)
     two = dataclasses.replace(one, elmo_at="both", no_layer_norm=True)
-    mixes = [fit._elmo_layer(settings).mixes for settings in (one, two)]
+    mixes = [runs._elmo_layer(settings).mixes for settings in (one, two)]
     assert [[mix.layer_norm for mix in row] for row in mixes] == [[True], [False] * 2]
     assert mixes[0][0].gamma == 1
-
-
-class Line:
-    """Batches of points on a line."""
-
-    def shuffled(self, seed, epoch):
-        x = np.float32([[1.0], [2.0], [3.0], [4.0]])
-        return tf.data.Dataset.from_tensor_slices((x, 2 * x)).batch(2)
-
-
-@pytest.fixture
-def model():
-    model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="zeros")])
-    model.compile(keras.optimizers.SGD(0.01), loss="mse", run_eagerly=True)
-    model.build((None, 1))
-    return model
-
-
-def no_f1():
-    return {"F1": 0.0}, None
-
-
-def test_training_ends_when_the_score_no_longer_rises(model):
-    found = iter([0.0, 0.5, 0.4, 0.4, 0.9])
-    kept, saved = [], []
-
-    def score():
-        kept.append(model.get_weights()[0])
-        return {"F1": next(found)}, len(kept)
-
-    def save():
-        saved.append(len(kept))
-
-    best = fit_until_best(model, Line(), score, epochs=9, patience=2, save=save)
-    results = best.results
-    assert (results["best_epoch"], results["epochs"], best.predictions) == (2, 4, 2)
-    assert results["dev"] == {"F1": 0.5} and len(results["losses"]) == 4
-    np.testing.assert_array_equal(model.get_weights()[0], kept[1])
-    assert np.any(kept[1] != kept[3]) and saved == [1, 2]
-
-
-def test_a_score_may_calibrate_the_model_that_is_kept_and_not_training(model):
-    bias = model.layers[0].bias
-    fit_until_best(model, Line(), no_f1, epochs=3, patience=3)
-    expected = bias.numpy()
-    for variable in model.weights:
-        variable.assign(tf.zeros_like(variable))
-
-    def score():
-        bias.assign_add([7.0])
-        return no_f1()
-
-    fit_until_best(model, Line(), score, epochs=3, patience=3)
-    np.testing.assert_allclose(bias.numpy(), expected + 7, rtol=1e-6)
-
-
-def test_training_continues_with_equal_scores_and_a_falling_loss(model):
-    results = fit_until_best(model, Line(), no_f1, epochs=3, patience=1).results
-    losses = results["losses"]
-    assert losses == sorted(losses, reverse=True) and results["best_epoch"] == 3
-
-
-def test_a_loss_that_is_not_a_number_is_an_error(model):
-    model.layers[0].bias.assign([np.nan])
-    with pytest.raises(FloatingPointError, match="loss of epoch 1 is nan"):
-        fit_until_best(model, Line(), no_f1, epochs=2, patience=2)

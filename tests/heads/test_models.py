@@ -22,9 +22,9 @@ from elmo_keras.heads import (
     TokenVectors,
 )
 from elmo_keras.heads.answering.decoding import best_answer
+from elmo_keras.heads.best_epoch import fit_until_best, score_model
 from elmo_keras.heads.coreference.decoding import find_clusters
 from elmo_keras.heads.coreference.model import document_inputs
-from elmo_keras.heads.fit import fit_until_best, score_model
 from elmo_keras.heads.kinds import KINDS, load
 from elmo_keras.heads.label_model import LabelModel
 from elmo_keras.heads.model import TaskModel

@@ -5,7 +5,7 @@ import pytest
 
 from elmo_keras.heads import Answering, QuestionAnswering
 from elmo_keras.heads.answering.decoding import NOT_KNOWN
-from elmo_keras.heads.fit import score_model
+from elmo_keras.heads.best_epoch import score_model
 from tests.support import task_models as support
 from tests.support.task_models import built, questions, token_vectors
 

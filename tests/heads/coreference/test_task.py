@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.heads import Coreference, CoreferenceModel, read_documents
-from elmo_keras.heads.fit import score_model
+from elmo_keras.heads.best_epoch import score_model
 from tests.support import task_models as support
 from tests.support.task_models import built, token_vectors
 

@@ -1,0 +1,374 @@
+"""A run of training: its settings decided once, its data and models, what it writes."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.files import check_same_run, installed_version, replacing
+from elmo_keras.heads.best_epoch import BestEpoch, fit_until_best, score_model
+from elmo_keras.heads.card import write_card
+from elmo_keras.heads.examples import read_examples
+from elmo_keras.heads.head import MODEL, save_head
+from elmo_keras.heads.layer_cache import LayerCache
+from elmo_keras.heads.model import TaskModel
+from elmo_keras.heads.reading import hold_out
+from elmo_keras.heads.task import AUTO, NONE, UNRECORDED, Settings, Task
+from elmo_keras.heads.token_vectors import (
+    TokenVectors,
+    frequent_endings,
+    frequent_words,
+)
+from elmo_keras.heads.word_vector_files import WordVectorFile, read_lower_case_vectors
+from elmo_keras.hub.catalogue import CARD, HEAD_FILES, parts_of_model
+from elmo_keras.text.scripts import SCRIPTS, is_in_script
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
+
+RESULTS = "results.json"
+# Sizes of word and character vectors where ELMo is not at the input.
+WITHOUT_ELMO = {"word_dim": 100, "character_dim": 64}
+FEW_EXAMPLES = 1000
+FEW_STEPS, MAX_EPOCHS = 600, 50  # fewer steps are too few
+
+
+class Data(NamedTuple):
+    train: list[dict]
+    dev: list[dict]
+    test: list[dict]
+
+
+def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
+    """Reads the data and the language model of a run, and decides all its settings."""
+    arguments = settings
+    settings = resolve(settings, task.defaults)
+    finished = _read_results(settings)
+    data = read_data(task, settings)
+    texts = [text for part in data for text in task.texts(part)]
+    n_examples = settings.share * len(data.train)
+    settings = resolve_sizes(settings, task.defaults["epochs"], n_examples)
+    if settings.model == AUTO:
+        settings = dataclasses.replace(settings, model=package_model(texts))
+        if progress:
+            print(f"The language model is {settings.model}.", flush=True)
+    start = _start_vectors(settings, texts)
+    elmo = _elmo_layer(settings)  # fails before training if it can't be used
+    metadata = _metadata(task, settings, data, start, elmo)
+    if finished is not None:
+        source = settings.output / RESULTS
+        check_same_run(metadata, finished["settings"], source, "Name another folder.")
+    elif progress and start.words:
+        n_words = len({token.lower() for text in texts for token in text})
+        print(f"{len(start.words):,} of {n_words:,} words have a vector", flush=True)
+    n_kept = max(1, round(n_examples))
+    rows = np.random.default_rng(settings.seed).permutation(len(data.train))[:n_kept]
+    data = data._replace(train=[data.train[i] for i in sorted(rows)])
+    return Run(task, settings, arguments, data, texts, start, elmo, metadata, finished)
+
+
+def resolve(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
+    """Settings with the defaults of a task, if they fit each other.
+
+    Batches and epochs depend on the number of examples, see `resolve_sizes`.
+    """
+    if settings.freeze_word_vectors and settings.word_vectors is None:
+        raise ValueError("`freeze_word_vectors` needs `word_vectors`.")
+    is_cached = not (settings.no_cache or settings.fine_tune)
+    if settings.arithmetic not in (None, "float32") and not is_cached:
+        raise ValueError(
+            "`arithmetic` is for layers that are computed once. Leave out `fine_tune` "
+            "and `no_cache`."
+        )
+    defaults = {**defaults}
+    if settings.model in (None, NONE) or settings.elmo_at == "output":
+        defaults |= WITHOUT_ELMO
+    if settings.word_vectors:
+        defaults["word_dim"] = None
+    if is_cached and installed_version("ai-edge-litert"):
+        defaults["arithmetic"] = "int8"
+    values = {n: x for n, x in defaults.items() if getattr(settings, n) is None}
+    values["epochs"] = settings.epochs
+    if settings.model == NONE:
+        values["model"] = None
+    return dataclasses.replace(settings, **values)
+
+
+def resolve_sizes(settings: Settings, usual_epochs: int, n_examples: float) -> Settings:
+    """Settings whose batches and epochs are those for `n_examples`."""
+    # With 32, a hundred examples stop after too few steps: see the research notes.
+    batch_size = settings.batch_size or (8 if n_examples < FEW_EXAMPLES else 32)
+    enough = int(min(FEW_STEPS * batch_size / n_examples, MAX_EPOCHS))
+    epochs = settings.epochs or max(usual_epochs, enough)
+    return dataclasses.replace(settings, batch_size=batch_size, epochs=epochs)
+
+
+def _read_results(settings):
+    """The results of a finished run, or None; refuses a folder that can't be written."""
+    check_folder(settings.output)
+    names = RESULTS, MODEL, *HEAD_FILES[:2], CARD
+    path, model, *others = (settings.output / name for name in names)
+    data = settings.train, settings.dev, settings.test, settings.word_vectors
+    inputs = [Path(part) for part in data if isinstance(part, (str, os.PathLike))]
+    parts = () if settings.model in (None, AUTO) else parts_of_model(settings.model)
+    check_apart([path, model, *others], [*inputs, *parts])
+    if settings.output.exists():
+        check_file(model)
+    if not path.exists():
+        return None
+    with contextlib.suppress(ValueError, AttributeError):
+        results = json.loads(path.read_text("utf-8"))
+        if {"dev", "test", "settings"} <= results.keys():
+            return results
+    raise ValueError(f"{path} should hold the results of a task. Remove it.")
+
+
+def read_data(task: Task, settings: Settings) -> Data:
+    """The examples of all parts; without `dev`, a share of `train` is held out."""
+    train = read_examples(task, settings.train, "train", training=True)
+    dev, test = (
+        [] if part is None else read_examples(task, part, name)
+        for part, name in ((settings.dev, "dev"), (settings.test, "test"))
+    )
+    if settings.dev is None:
+        train, dev = hold_out(train, settings.dev_share)
+    if not train or not dev:
+        raise ValueError(
+            f"{data_name(settings.train, 'train')} has too few examples to train on some "
+            "and hold out others."
+        )
+    return Data(train[: settings.limit], dev, test)
+
+
+def data_name(data: Any, name: str) -> str:
+    """The path of a file; of data in memory the name of its argument."""
+    return str(data) if isinstance(data, (str, os.PathLike)) else f"`{name}`"
+
+
+def _metadata(task, settings, data, start, elmo):
+    """All that decides about the results of a run, by name."""
+    texts = json.dumps(data, ensure_ascii=False)
+    vectors = "\n".join(start.words).encode() + start.vectors.tobytes()
+    fingerprints = [
+        hashlib.sha256(content).hexdigest()[:16]
+        for content in (texts.encode(), vectors)
+    ]
+    values = vars(task) | vars(settings)
+    values |= {
+        "kind": task.kind,
+        "word_dim": start.vectors.shape[1],
+        "word_vectors": fingerprints[1] if start.words else None,
+        "data": fingerprints[0],
+        "weights": elmo.bilm.digest() if elmo else None,
+    }
+    return {
+        name: value if isinstance(value, int | float | None) else str(value)
+        for name, value in values.items()
+        if name not in UNRECORDED
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A training whose data is read and whose settings are decided.
+
+    Attributes:
+        task: the task.
+        settings: all settings, without None where a default applies.
+        arguments: the settings as they were given.
+        data: the examples; `train` has the share that is learned.
+        texts: the lists of tokens of all examples.
+        start: the word vectors to start with.
+        elmo: the `Elmo` layer, or None.
+        metadata: name → value of all that decides about the results.
+        finished: the results, if the folder has them already.
+    """
+
+    task: Task
+    settings: Settings
+    arguments: Settings
+    data: Data
+    texts: list[list[str]]
+    start: WordVectorFile
+    elmo: Elmo | None
+    metadata: dict[str, Any]
+    finished: dict[str, Any] | None
+
+    def layer_cache(
+        self, caches: dict[Any, LayerCache], progress: bool
+    ) -> LayerCache | None:
+        """The layers of all texts; None if the language model runs in every epoch."""
+        settings = self.settings
+        if settings.no_cache or settings.fine_tune or settings.model is None:
+            return None
+        key = settings.model, settings.arithmetic, self.metadata["data"]
+        if key not in caches:
+            caches.clear()  # a file of gigabytes each
+            start = time.perf_counter()
+            embedder = Embedder(
+                settings.model, layers="all", arithmetic=settings.arithmetic
+            )
+            caches[key] = LayerCache(embedder, self.texts, progress=progress)
+            if progress:
+                seconds = time.perf_counter() - start
+                print(
+                    f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True
+                )
+        return caches[key]
+
+    def make_model(self) -> TaskModel:
+        settings, examples = self.settings, self.data.train
+        vectors = _token_vectors(
+            settings, self.task.texts(examples), self.start, self.elmo
+        )
+        sizes = {"units": settings.units, "dropout": settings.layer_dropout}
+        return self.task.make_model(vectors, examples, **sizes)
+
+    def fit(
+        self, model: TaskModel, cache: LayerCache | None, progress: bool
+    ) -> "BestEpoch":
+        """Trains a model until it is best on dev, and saves it after each better epoch."""
+        settings: Any = self.settings  # without None, but for `patience`
+        task, data = self.task, self.data
+        labels, size = task.targets(data.train, model), settings.batch_size
+        batches = model.batches(data.train, labels=labels, cache=cache, batch_size=size)
+        rate: Any = settings.learning_rate
+        if settings.schedule == "cosine":
+            n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
+            rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
+        adam: Any = keras.optimizers.Adam(rate, global_clipnorm=5.0)
+        options: Any = {"jit_compile": False}  # XLA has no strings
+        model.compile(adam, **options)
+        model(batches.inputs([0]))  # makes all variables, so that a step is traced once
+        model.optimizer.build(model.trainable_variables)
+
+        def score():
+            dev = model.batches(data.dev, cache=cache)
+            task.calibrate(model, data.dev, dev)
+            return score_model(task, model, data.dev, dev)
+
+        best = fit_until_best(
+            model,
+            batches,
+            score,
+            epochs=settings.epochs,
+            patience=settings.patience or settings.epochs,
+            seed=settings.seed,
+            save=lambda: self._save(model),
+            progress=progress,
+        )
+        if data.test:
+            test = model.batches(data.test, cache=cache)
+            best.results["test"] = score_model(task, model, data.test, test)[0]
+        return best
+
+    def _save(self, model):
+        folder = self.settings.output
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / MODEL) as temporary:
+            model.save(temporary)
+        for name in HEAD_FILES[:2]:  # of another model
+            (folder / name).unlink(missing_ok=True)
+
+    def write(
+        self, model: TaskModel, best: "BestEpoch", more: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Writes the head, its card and at last the results, which are returned."""
+        folder, name = self.settings.output, self.settings.model
+        mixes = {
+            place: {
+                "weights": [round(float(w), 6) for w in mix.layer_weights()],
+                "gamma": round(float(mix.gamma), 6),
+            }
+            for place, mix in model.token_vectors.mixes.items()
+        }
+        results = {"test": {}, **best.results, "examples": len(self.data.train)}
+        results |= {"mixes": mixes, **more, "settings": self.metadata}
+        if name is not None and not self.settings.fine_tune:
+            save_head(
+                model,
+                name,
+                folder,
+                arrays=self.task.head_arrays(self.data.train),
+                language=name if name in SCRIPTS else None,
+                tokenizer=self.task.tokenizer,
+            )
+        with replacing(folder / CARD) as temporary:
+            data = self.data._asdict()
+            write_card(
+                temporary, self.task, self.arguments, data, results, best.predictions
+            )
+        # results.json is written last: its presence means that the run is complete.
+        with replacing(folder / RESULTS) as temporary:
+            text = json.dumps(results, indent=1, ensure_ascii=False)
+            temporary.write_text(f"{text}\n", encoding="utf-8")
+        return results
+
+
+def _token_vectors(settings, texts, start, elmo):
+    dim = start.vectors.shape[1]
+    words = [*frequent_words(texts, settings.min_count), *start.words]
+    vectors = TokenVectors(
+        dict.fromkeys(words if dim else ()),
+        dim,
+        settings.character_dim,
+        elmo=elmo,
+        elmo_at=settings.elmo_at,
+        dropout=settings.dropout,
+        trainable_words=not settings.freeze_word_vectors,
+        endings=frequent_endings(
+            texts, settings.endings if dim else 0, settings.min_count
+        ),
+    )
+    vectors.assign_word_vectors(start.words, start.vectors)
+    return vectors
+
+
+def package_model(texts: Sequence[Sequence[str]]) -> str:
+    """The name of the package's language model for lists of tokens, by their script."""
+    sample = " ".join(" ".join(text) for text in texts[:: len(texts) // 500 + 1])
+    languages = [language for language in SCRIPTS if is_in_script(sample, language)]
+    if languages:
+        return languages[0]
+    raise ValueError(
+        "`model` should be given: the package's are for English and Korean, and most "
+        f"letters of the texts are of another script. `{NONE}` trains without one."
+    )
+
+
+def _elmo_layer(settings):
+    if settings.model is None:
+        return None
+    return Elmo.from_pretrained(
+        settings.model,
+        num_representations=2 if settings.elmo_at == "both" else 1,
+        layers=settings.layers,
+        l2=settings.l2 if settings.layers == "mix" else 0.0,
+        layer_norm=not settings.no_layer_norm,
+        dropout=settings.elmo_dropout,
+        trainable_bilm=settings.fine_tune,
+    )
+
+
+def _start_vectors(settings, texts) -> WordVectorFile:
+    path = settings.word_vectors
+    if path is None:
+        return WordVectorFile((), np.empty((0, settings.word_dim)))
+    file = read_lower_case_vectors(path, texts)
+    dim = file.vectors.shape[1]
+    if settings.word_dim not in (None, dim):
+        raise ValueError(
+            f"`word_dim` is {settings.word_dim}, but the vectors of {path} have {dim} "
+            "dimensions. Leave it out."
+        )
+    if not file.words:
+        raise ValueError(f"{path} has none of the words of the examples.")
+    return file
