@@ -148,7 +148,10 @@ def _call(program, arguments):
     try:
         return app(arguments)
     except CycloptsError as error:
-        raise ValueError(f"{error} See {program} --help") from None
+        names, *_ = app.parse_commands(arguments)
+        raise ValueError(
+            f"{error} See {' '.join(['elmo-keras', *names])} --help"
+        ) from None
     except ValueError as error:
         _, apps, _ = app.parse_commands(arguments)
         options = {

@@ -2,7 +2,22 @@
 
 from collections.abc import Callable, Sequence
 
+from cyclopts import App
+
+from elmo_keras.heads.kinds import KINDS
 from elmo_keras.util import console
+
+# All that have options, by their words.
+COMMANDS = [name for name in console.COMMANDS if name != "train-head"]
+COMMANDS += [f"train-head {kind}" for kind in KINDS]
+
+
+def app_of(name: str) -> App:
+    """The parser of a command of `COMMANDS`."""
+    app = console.make_app()
+    for word in name.split():
+        app = app[word]
+    return app
 
 
 def command(name: str) -> Callable[[Sequence[object]], int]:

@@ -14,6 +14,7 @@ import pytest
 from elmo_keras.util import arguments, console
 from elmo_keras.util.command import CommandFailed, prepare_streams, stopping
 from elmo_keras.util.command import run as run_work
+from tests.support.commands import COMMANDS, app_of
 from tests.support.paths import ROOT
 
 
@@ -75,16 +76,17 @@ def test_help_and_refusals_come_without_tensorflow():
         "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
         "        with contextlib.redirect_stderr(shown):\n"
         "            console.main([name, *arguments])\n"
-        "    assert f'elmo-keras {name}' in shown.getvalue(), command\n"
+        "    words = command.removesuffix(' --help')\n"
+        "    assert f'elmo-keras {words}' in shown.getvalue(), command\n"
         "    assert not {'tensorflow', 'keras'} & {*sys.modules}, command"
     )
-    commands = [f"{name} --help" for name in console.COMMANDS]
+    commands = [f"{name} --help" for name in ("train-head", *COMMANDS)]
     assert run("-W", "ignore::RuntimeWarning", "-c", code, *commands) == (0, "", "")
 
 
-@pytest.mark.parametrize("name", console.COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_has_help_and_markdown_keeps_it(name):
-    command = console.make_app()[name]
+    command = app_of(name)
     options = command.assemble_argument_collection(parse_docstring=True)
     shown = [option for option in options if option.show]
     assert [o.name for o in shown if not o.parameter.help] == []
@@ -92,11 +94,14 @@ def test_every_option_has_help_and_markdown_keeps_it(name):
     assert not [text for text in texts if re.search(r"(?<!`)</?\w+>", text)]
 
 
-def test_the_list_names_every_command(capsys):
+def test_the_list_names_every_command_in_its_group(capsys):
     assert console.main([]) == 0
-    shown = capsys.readouterr().out
-    for name, (_, line) in console.COMMANDS.items():
-        assert re.search(rf"{name} +{re.escape(line)}", shown)
+    _, *shown = re.split(r"╭─ (.+?) ─+╮", capsys.readouterr().out)
+    groups = dict(zip(shown[::2], shown[1::2]))
+    names = ["Commands", "Answers", "Vectors", "Training", "Serving and models"]
+    assert [*groups] == names
+    for name, (_, line, group) in console.COMMANDS.items():
+        assert re.search(rf"{name} +{re.escape(line[:50])}", groups[group])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +170,7 @@ CONSOLE = "from elmo_keras.util.console import main; exit(main())"
 
 
 def test_another_backend_of_keras_is_refused():
-    command = "tag --train no --output no".split()
+    command = "train-head pos --train no --output no".split()
     status, _, error = run("-c", CONSOLE, *command, KERAS_BACKEND="jax")
     assert status and error.endswith("set KERAS_BACKEND=tensorflow.\n")
     assert "Traceback" not in error

@@ -8,6 +8,7 @@ import pytest
 from cyclopts import CycloptsError, Token
 
 from elmo_keras.util import console
+from tests.support.commands import COMMANDS, app_of
 
 MISSING = r"No such file or directory: 'no.txt'$"
 NO_MODEL = "There is no none. It is neither a path nor the name of a published model"
@@ -33,17 +34,35 @@ WRONG = {
     "export en text.txt/out": "should be a folder for text.txt/out",
     "serve no.txt": "There is no no.txt. Give a folder of versions",
     "client no.txt out.npy": MISSING,
-    "tag --train no.txt --output out": MISSING,
-    "classify --train no.txt --output out": MISSING,
-    "entail --train no.txt --output out": MISSING,
-    "answer --train no.txt --output out": MISSING,
-    "coreference --train no.txt --output out": MISSING,
-    "parse --train no.txt --output out": MISSING,
+    "train-head pos --train no.txt --output out": MISSING,
+    "train-head ner --train no.txt --output out": MISSING,
+    "train-head srl --train no.txt --output out": MISSING,
+    "train-head ud --train no.txt --output out": MISSING,
+    "train-head coref --train no.txt --output out": MISSING,
+    "train-head qa --train no.txt --output out": MISSING,
+    "train-head classify --train no.txt --output out": MISSING,
+    "train-head entail --train no.txt --output out": MISSING,
+    "train-head tag --train no.txt --output out": 'command "tag".* pos, ner, srl, ud,',
+    "train-head ner --train text.txt": "--output requires .* train-head ner --help$",
+    "train-head ner --train a --output b --metric squad": "Unknown option: --metric",
+    "evaluate en-pos no.txt": MISSING,
+    "evaluate en-pos text.txt": "text.txt:1: 10 columns separated by tabs",
+    "evaluate none text.txt": "There is no pipeline none",
+    "evaluate en-pos text.txt --output text.txt": "text.txt is an input",
     "search no.txt text.txt --model en": MISSING,
     "score no.txt --model en": MISSING,
     "score text.txt --model none": NO_MODEL,
     "substitutes a --model none": "Give either --word or --position",
     "embde": 'Unknown command "embde". Did you mean "embed"',
+    "tag text.txt": "annotate FILE --with en-pos` tags; `elmo-keras train-head pos -",
+    "pos text.txt": "no command pos. `elmo-keras annotate FILE --with en-pos` tags; ",
+    "ner text.txt": "annotate FILE --with en-ner` finds names; .* train-head ner --",
+    "parse text.txt": "annotate FILE --with en-ud` parses; .* train-head ud --train",
+    "answer text.txt": "`elmo-keras ask FILE QUESTION` answers; .* train-head qa --",
+    "classify text.txt": r"FILE OUT.jsonl --with HEAD` labels .* train-head classify",
+    "sentiment text.txt": "--with ko-sentiment` labels texts; .* train-head classify",
+    "coreference text.txt": "--with en-coref` links mentions; .* train-head coref --",
+    "entail text.txt": r"pipeline\(HEAD\)\(premise, hypothesis\)` .* train-head entail",
 }
 
 
@@ -62,8 +81,9 @@ def test_wrong_input_is_one_line_that_names_the_command(
     assert not [path for path in Path().iterdir() if path.name != "text.txt"]
 
 
-def test_every_command_is_in_the_table():
-    assert {arguments.split()[0] for arguments in WRONG} >= {*console.COMMANDS}
+def test_every_command_and_every_guess_is_in_the_table():
+    for name in (*COMMANDS, *console.GUESSES):
+        assert any(arguments.startswith(f"{name} ") for arguments in WRONG), name
 
 
 def test_only_a_message_about_a_parameter_names_options():
@@ -81,9 +101,9 @@ def types_in(hint):
     return {hint}.union(*map(types_in, get_args(hint)))
 
 
-@pytest.mark.parametrize("name", console.COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_an_option_with_a_number_refuses_other_numbers_by_name(name):
-    for option in console.make_app()[name].assemble_argument_collection():
+    for option in app_of(name).assemble_argument_collection():
         types = types_in(option.hint) & {int, float}
         wrong = ["nan", "none"] if types else []
         if types == {int}:
