@@ -12,7 +12,7 @@ from typing import Any
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.pipeline import BasePipeline, pipeline
-from elmo_keras.heads.run import prepare
+from elmo_keras.heads.run import prepare, resolve
 from elmo_keras.heads.task import Settings, Task
 from elmo_keras.util.command import CommandFailed
 
@@ -67,12 +67,24 @@ def train_head(
         run_settings = Settings(
             train=train, output=Path(output), dev=dev, test=test, **settings
         )
-        train_tasks(make(**options), run_settings, progress=progress)
+        task = make(**options)
+        if task.companions():
+            _check_light(kind, resolve(run_settings, task.defaults))
+        train_tasks(task, run_settings, progress=progress)
         with _seeded(run_settings.seed):
             head = pipeline(output)
         # A temporary folder is removed with the pipeline.
         weakref.finalize(head, stack.pop_all().close)
     return head
+
+
+def _check_light(kind, settings):
+    """Refuses settings whose head a pipeline of two heads can't use, see `RolePipeline`."""
+    if settings.model is None or settings.fine_tune or settings.character_dim:
+        raise ValueError(
+            f"A pipeline of {kind} needs a frozen language model, without the settings "
+            "`fine_tune` and `character_dim`."
+        )
 
 
 def train_tasks(

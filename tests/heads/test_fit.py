@@ -118,6 +118,8 @@ def test_what_is_no_kind_and_no_setting_is_refused_by_name(train_ner):
         train_head("tag", train=ROWS, output="out")
     with pytest.raises(ValueError, match="^train:row 0: spans are expected in "):
         train_ner([{"text": "Ann"}], output="out")
+    with pytest.raises(ValueError, match="A pipeline of srl needs a frozen language"):
+        train_head("srl", train=ROWS, model="none", output="out")
     assert not OUT.exists()
 
 
