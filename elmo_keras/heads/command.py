@@ -82,13 +82,10 @@ def evaluate(
         check_file(output)
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
-    result = pipeline(head).evaluate(file)
+    loaded = pipeline(head)
+    result = loaded.evaluate(file)
     if output is not None:
-        rows = zip(result.examples, result.predictions)
-        lines = (
-            json.dumps({**example, "predicted": x}, ensure_ascii=False, default=list)
-            for example, x in rows
-        )
+        lines = [json.dumps(row, ensure_ascii=False) for row in result.rows()]
         with replacing(output) as temporary:
             text = "".join(f"{line}\n" for line in lines)
             temporary.write_text(text, encoding="utf-8")
@@ -99,6 +96,8 @@ def evaluate(
             for name, score in [*result.labels.items()][:MAX_LABELS]
         ]
         print(f"\n{markdown_table(['label', 'F1', 'number'], rows)}")
+        if not any(score.f1 for score in result.labels.values()):
+            print(f"\nThe head gives other labels: {', '.join(loaded.labels)}.")
     if result.mistakes:
         rows = [[*map(str, mistake)] for mistake in result.mistakes[:MAX_MISTAKES]]
         columns = ["expected", "predicted", "times"]

@@ -1,7 +1,7 @@
 """Scores of a head on labelled data: over all, by label, and its most frequent mistakes."""
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from elmo_keras.heads.examples import read_examples
@@ -35,6 +35,7 @@ class Evaluation(NamedTuple):
         mistakes: the pairs of an expected and another label, the most frequent first.
         examples: the examples, as the kind's reader gives them.
         predictions: what the head predicts for each, in the form of its labels.
+        written_fields: the fields of examples that `rows` gives; all if there are none.
     """
 
     scores: dict[str, float]
@@ -42,6 +43,13 @@ class Evaluation(NamedTuple):
     mistakes: list[Mistake]
     examples: list[dict]
     predictions: list
+    written_fields: tuple[str, ...] = ()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Each example with what is `predicted` for it, as JSON has it."""
+        for example, predicted in zip(self.examples, self.predictions):
+            names = self.written_fields or example
+            yield {name: example[name] for name in names} | {"predicted": predicted}
 
     def __str__(self) -> str:
         return percentages(self.scores)
@@ -58,7 +66,8 @@ def evaluate(pipeline: Any, data: Any, **options: Any) -> Evaluation:
     statistics = task.statistics(pipeline.model, examples, predictions)
     labels, mistakes = label_statistics(task, examples, predictions)
     scores = {name: float(x) for name, x in task.scores(statistics).items()}
-    return Evaluation(scores, labels, mistakes, examples, predictions)
+    written = task.written_fields
+    return Evaluation(scores, labels, mistakes, examples, predictions, written)
 
 
 def label_statistics(

@@ -20,7 +20,13 @@ R = TypeVar("R")
 # Labelled things with their places: the numbers of their lines, or names.
 Rows = Iterable[tuple[int | str, Any]]
 HELD_OUT_RUNS = 4
+JSON_SUFFIXES = ".json", ".jsonl", ".ndjson"
 SPACES = " \t"  # what separates columns; a word may hold other white space
+
+
+def is_json(path: str | Path) -> bool:
+    """Whether the name of a file says that it holds JSON, plain or gzipped."""
+    return any(suffix in Path(path).suffixes for suffix in JSON_SUFFIXES)
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:

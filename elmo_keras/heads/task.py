@@ -9,7 +9,7 @@ import numpy as np
 
 from elmo_keras.config import Arithmetic
 from elmo_keras.heads.kinds import find_kind, load
-from elmo_keras.heads.reading import Rows
+from elmo_keras.heads.reading import Rows, read_rows
 from elmo_keras.util.arguments import (
     Count,
     Index,
@@ -121,6 +121,8 @@ class Task:
     kind: ClassVar[str]
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
     row_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # with texts of data in memory
+    # Fields of examples that files of predictions have; all if there are none.
+    written_fields: ClassVar[tuple[str, ...]] = ()
     tokenizer: str = "words"  # of texts that a pipeline gets, see `split_words`
     # Defaults of `Settings`; those of words and characters apply with ELMo at the input.
     defaults: ClassVar[dict[str, Any]] = {
@@ -135,8 +137,11 @@ class Task:
     }
 
     def read(self, path: Path, *, training: bool = False) -> list[dict]:
-        """The examples of a file; a `ValueError` names the file and the line."""
-        raise NotImplementedError
+        """The examples of a file; a `ValueError` names the file and the line.
+
+        Lines of JSON and tables hold the rows of `read_rows`; kinds have further formats.
+        """
+        return self.read_rows(read_rows(path), path, training=training)
 
     def read_rows(
         self, rows: Rows, source: str | Path, *, training: bool = False

@@ -156,6 +156,13 @@ def test_a_head_is_scored_on_a_file_over_all_and_by_label(head, cells, capsys):
     assert mistakes[2:] == [[*map(str, mistake)] for mistake in result.mistakes[:8]]
 
 
+def test_labels_that_a_head_lacks_are_answered_with_its_own(head, capsys):
+    Path("other.jsonl").write_text('{"tokens": ["Ann"], "tags": ["NP"]}\n')
+    assert evaluate([head("pos"), "other.jsonl"]) == 0
+    names = ", ".join(pipeline(head("pos")).labels)
+    assert f"\nThe head gives other labels: {names}.\n" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("eager_tasks")
 @pytest.mark.parametrize("kind", ["pos", "qa", "coref"])
 def test_predictions_are_written_beside_their_examples(kind, head, error_of):
@@ -179,6 +186,7 @@ def test_predictions_are_written_beside_their_examples(kind, head, error_of):
         evaluate, arguments
     )
     assert "is an input" in error_of(evaluate, [*arguments[:-1], "labelled"])
+    assert "offsets" not in rows[0], "only what JSON can say"
     Path("found.jsonl").write_text("earlier")
     assert evaluate([*arguments, "--overwrite"]) == 0
     assert Path("found.jsonl").read_text() == found

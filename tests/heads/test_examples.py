@@ -10,9 +10,13 @@ import pytest
 from elmo_keras.heads import (
     Answering,
     Classification,
+    Coreference,
     Entailment,
     EntityTagging,
+    Parsing,
     PosTagging,
+    PredicateTagging,
+    RoleTagging,
 )
 from elmo_keras.heads.examples import read_examples
 
@@ -74,6 +78,13 @@ TAGGED = {"tokens": TOKENS, "tags": TAGS, "left_out": []}
 SQUAD = {"context": "Ann won.", "question": "Who?"}
 SQUAD |= {"answers": {"text": ["Ann"], "answer_start": [0]}}
 PAIR = {"premise": "a", "hypothesis": "b c", "label": 1}
+ROLES = {"tokens": ["Ann", "sat"], "tags": ["B-A0", "B-V"], "predicate": 1}
+TREE = {"tokens": ["It"], "upos": ["PRON"], "head": [0], "deprel": ["root"]}
+DOCUMENT = {
+    "name": "a",
+    "sentences": [["Ann"], ["She"]],
+    "clusters": [[[0, 0], [1, 1]]],
+}
 # Task, data in memory, and the row of JSON that says the same.
 KINDS = {
     "numbers": (
@@ -110,6 +121,15 @@ KINDS = {
         TAGGED,
     ),
     "questions": (Answering(), pd.DataFrame([SQUAD]), SQUAD),
+    "words": (
+        PosTagging(),
+        ([["It"]], [["PRON"]]),
+        {"tokens": ["It"], "upos": ["PRON"]},
+    ),
+    "roles": (RoleTagging(), [ROLES], ROLES),
+    "predicates": (PredicateTagging(), [ROLES], ROLES),
+    "trees": (Parsing(), [TREE], TREE),
+    "documents": (Coreference(), [DOCUMENT], DOCUMENT),
 }
 
 

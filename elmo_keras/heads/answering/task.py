@@ -38,6 +38,7 @@ class Answering(Task):
 
     kind = "qa"
     text_fields = row_fields = "context", "question"
+    written_fields = "id", "question", "text", "answers"
 
     def read(self, path, *, training=False):
         """The questions of a file; warns of answers that are not at their offset."""

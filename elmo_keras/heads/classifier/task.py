@@ -1,7 +1,6 @@
 """Classification of texts as a task."""
 
 from elmo_keras.heads.labels import LabelTask
-from elmo_keras.heads.reading import read_rows
 
 
 class Classification(LabelTask):
@@ -17,6 +16,3 @@ class Classification(LabelTask):
 
     kind = "classify"
     row_fields = ("text",)
-
-    def read(self, path, *, training=False):
-        return self.read_rows(read_rows(path), path)

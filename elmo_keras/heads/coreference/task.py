@@ -6,6 +6,7 @@ import numpy as np
 
 from elmo_keras.heads.coreference import readers, scores
 from elmo_keras.heads.coreference.decoding import find_clusters
+from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.task import Task
 from elmo_keras.util.arguments import Count, Positive
 
@@ -49,6 +50,8 @@ class Coreference(Task):
     def read(self, path, *, training=False):
         """The documents of a file; those of the training file are cut into parts."""
         _check_scipy()
+        if is_json(path):
+            return super().read(path, training=training)
         return self._parts(readers.read_documents(path), training)
 
     def read_rows(self, rows, source, *, training=False):

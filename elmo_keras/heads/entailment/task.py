@@ -1,7 +1,6 @@
 """Entailment as a task."""
 
 from elmo_keras.heads.labels import LabelTask
-from elmo_keras.heads.reading import read_rows
 from elmo_keras.heads.task import Task
 
 
@@ -17,6 +16,3 @@ class Entailment(LabelTask):
     kind = "entail"
     text_fields = row_fields = "premise", "hypothesis"
     defaults = Task.defaults | {"units": 50, "layer_dropout": 0.3}
-
-    def read(self, path, *, training=False):
-        return self.read_rows(read_rows(path), path)

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from elmo_keras.heads.parser import decoding, readers
+from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.task import Task
 from elmo_keras.util.arguments import Count
 
@@ -44,7 +45,7 @@ class Parsing(Task):
     }
 
     def read(self, path, *, training=False):
-        return readers.read_trees(path)
+        return super().read(path) if is_json(path) else readers.read_trees(path)
 
     def read_rows(self, rows, source, *, training=False):
         return readers.read_tree_rows(rows, source)

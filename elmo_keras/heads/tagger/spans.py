@@ -13,6 +13,7 @@ from elmo_keras.argument_checks import import_extra
 from elmo_keras.files import naming_damage
 from elmo_keras.heads.reading import (
     Rows,
+    is_json,
     malformed,
     numbered_lines,
     read_json,
@@ -22,7 +23,6 @@ from elmo_keras.heads.tagger.entities import bio_tags, to_bio
 from elmo_keras.text.sentence_splitter import sentence_words
 
 BRAT, DOC_BIN = ".ann", ".spacy"
-_JSON = ".json", ".jsonl", ".ndjson"
 _BRAT_SPAN = re.compile(r"T\S+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)")
 # Where rows of JSON hold spans, and spans their bounds and labels.
 _SPANS = "spans", "label", "labels", "entities"
@@ -47,7 +47,8 @@ class Document(NamedTuple):
 
 def holds_spans(path: Path) -> bool:
     """Whether the name of a file, or a folder, says that it holds spans of texts."""
-    return path.is_dir() or any(s in path.suffixes for s in (*_JSON, BRAT, DOC_BIN))
+    is_span_file = any(suffix in path.suffixes for suffix in (BRAT, DOC_BIN))
+    return path.is_dir() or is_json(path) or is_span_file
 
 
 def read_spans(path: str | Path, tokenizer: str = "words") -> list[dict]:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from elmo_keras.heads.head import PREDICATES
+from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.tagger import entities, readers
 from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
 from elmo_keras.heads.tagger.spans import holds_spans, read_span_rows, read_spans
@@ -82,7 +83,7 @@ class PosTagging(Tagging):
     kind = "pos"
 
     def read(self, path, *, training=False):
-        return readers.read_conllu(path)
+        return super().read(path) if is_json(path) else readers.read_conllu(path)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -161,7 +162,7 @@ class PredicateTagging(SpanTagging):
     kind = "ner"
 
     def read(self, path, *, training=False):
-        return readers.read_predicates(path)
+        return super().read(path) if is_json(path) else readers.read_predicates(path)
 
     def read_rows(self, rows, source, *, training=False):
         return readers.predicates_of_roles(readers.read_role_rows(rows, source))
@@ -182,13 +183,18 @@ class RoleTagging(SpanTagging):
     predicate_dim = PREDICATE_DIM
 
     def read(self, path, *, training=False):
-        return readers.read_roles(path)
+        return super().read(path) if is_json(path) else readers.read_roles(path)
 
     def read_rows(self, rows, source, *, training=False):
         return readers.read_role_rows(rows, source)
 
     def find(self, tags):
         return entities.arguments(tags)
+
+    def parts(self, example, result=None):
+        """The arguments with their roles; the predicate is given."""
+        parts = super().parts(example, result)
+        return {k: role for k, role in parts.items() if role != entities.PREDICATE}
 
     def companions(self):
         return {PREDICATES: PredicateTagging(no_crf=self.no_crf)}
