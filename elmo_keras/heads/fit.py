@@ -6,6 +6,7 @@ import random
 import tempfile
 import time
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,10 @@ def train_head(
     options = {name: settings.pop(name) for name in [*settings] if name not in names}
     if unknown := sorted(options.keys() - {f.name for f in dataclasses.fields(make)}):
         raise TypeError(f"`{unknown[0]}` is no setting of {kind}, nor of all kinds.")
+    # A generator can be read once, but a head and its companions read the same data.
+    train, dev, test = (
+        [*part] if isinstance(part, Iterator) else part for part in (train, dev, test)
+    )
     with contextlib.ExitStack() as stack:
         if output is None:
             temporary = tempfile.TemporaryDirectory(prefix=f"elmo-keras-{kind}-")

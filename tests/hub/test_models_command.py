@@ -31,7 +31,7 @@ def run(capsys):
 def test_words_choose_rows(run):
     status, printed, _ = run()
     assert status == 0 and "| nlpl:219 " in printed
-    assert re.search(r"\| en-ner +\| English +\| entities: .* \|  +0.5 \|", printed)
+    assert re.search(r"\| en-ner +\| English +\| entities: .* \|  +0.6 \|", printed)
     _, printed, _ = run("list", "KOREAN", "elmoformany")
     head, rule, row = printed.splitlines()
     expected = "| nlpl:161 | Korean | | ELMoForManyLangs | | | |"
