@@ -16,7 +16,7 @@ from elmo_keras.argument_checks import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.files import naming_damage
 from elmo_keras.formats.model_files import ADAGRAD, ModelFiles, make_mix
-from elmo_keras.layers.character_cnn import N_CHARACTERS
+from elmo_keras.formats.published import N_CHARACTERS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,14 +15,16 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 import pyfive
 
 from elmo_keras.files import naming_damage, on_disk
 from elmo_keras.formats.quantise import join_scales
+
+if TYPE_CHECKING:  # files are read without it
+    import h5py
 
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
 _DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3  # filters
@@ -190,11 +192,13 @@ def _unfilter(content, filters, itemsize, n_bytes):
 
 
 @contextlib.contextmanager
-def new_hdf5(path: Path, userblock_size: int = 0) -> Iterator[h5py.File]:
+def new_hdf5(path: Path, userblock_size: int = 0) -> Iterator["h5py.File"]:
     """A new file, written to `path` at the end: HDF5 itself dies of a full disk.
 
     The user block, if there is one, gets the SHA-256 of the rest.
     """
+    import h5py
+
     content = io.BytesIO()
     with h5py.File(content, "w", userblock_size=userblock_size) as file:
         yield file

@@ -4,10 +4,9 @@ import contextlib
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elmo_keras.argument_checks import shortened
-from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import (
     ElmoConfig,
     TokenDictionary,
@@ -18,7 +17,6 @@ from elmo_keras.config import (
 )
 from elmo_keras.files import replacing
 from elmo_keras.formats.archives import is_archive, unpack
-from elmo_keras.formats.checkpoints import read_checkpoint, read_hub_module
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.formats.many_langs import (
     ENCODER,
@@ -34,7 +32,6 @@ from elmo_keras.formats.model_files import (
     make_mix,
     mix_content,
 )
-from elmo_keras.formats.published import softmax_table, write_table, write_weights
 from elmo_keras.hub.catalogue import (
     CHARACTERS,
     MIX,
@@ -46,8 +43,14 @@ from elmo_keras.hub.catalogue import (
     WORDS,
 )
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.quiet import quiet_import
 from elmo_keras.text.vocabulary import Vocabulary
+
+if (
+    TYPE_CHECKING
+):  # files of checkpoints and what makes or writes a biLM need TensorFlow
+    from elmo_keras.bilm import BidirectionalLanguageModel
+    from elmo_keras.layers.scalar_mix import ScalarMix
 
 PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = OF_SOFTMAX
 _MAX_STATE_FILE = 2**20  # bytes
@@ -121,6 +124,9 @@ def _read_folder(folder, prefer_checkpoint):
         if (folder / TOKEN_EMBEDDER).exists() or (folder / ENCODER).exists():
             return read_many_langs(folder)
         if (folder / "saved_model.pb").exists():
+            with quiet_import():
+                from elmo_keras.formats.checkpoints import read_hub_module
+
             return read_hub_module(folder)
         if checkpoints:
             return _read_bilm_tf(_latest(folder, checkpoints))
@@ -185,6 +191,9 @@ def _read_bilm_tf(prefix):
         raise FileNotFoundError(
             f"There is no {path}. A checkpoint of bilm-tf should have it beside its files."
         )
+    with quiet_import():
+        from elmo_keras.formats.checkpoints import read_checkpoint
+
     options, vocabulary = read_options(path), _vocabulary(prefix.parent)
     datasets, accumulators = read_checkpoint(prefix)
     return ModelFiles(
@@ -252,7 +261,7 @@ def _step_and_time(index):
     return int(match[1]) if match else -1, index.stat().st_mtime
 
 
-def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
+def load_bilm(model: str | Path, **kwargs) -> "BidirectionalLanguageModel":
     """The language model of a model directory, with its softmax if it has one.
 
     Args:
@@ -268,11 +277,11 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
 
 def save_model(
     directory: str | Path,
-    bilm: BidirectionalLanguageModel,
+    bilm: "BidirectionalLanguageModel",
     vocabulary: Vocabulary | None = None,
     *,
     options: dict[str, Any] | None = None,
-    mix: ScalarMix | Mix | None = None,
+    mix: "ScalarMix | Mix | None" = None,
     packed: bool = False,
 ) -> None:
     """Writes a model directory; no file is replaced before all are written.
@@ -290,6 +299,8 @@ def save_model(
     Raises:
         ValueError: the mix is not a learned one.
     """
+    from elmo_keras.formats.variables import softmax_table, write_table, write_weights
+
     kept, dictionary = {}, bilm.config.dictionary
     if dictionary is not None and dictionary.is_vocabulary:
         words = dictionary.words.split("\n")

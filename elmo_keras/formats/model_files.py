@@ -5,28 +5,25 @@ import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from elmo_keras.argument_checks import shortened
-from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.published import (
     check_shapes,
     check_weights,
     finite_values,
-    published_table,
-    read_table,
     softmax_shapes,
-    softmax_table,
-    split,
 )
 from elmo_keras.hub.catalogue import VOCABULARY
-from elmo_keras.layers.blocked_weights import values_read_later
-from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:  # only what makes a biLM needs TensorFlow
+    from elmo_keras.bilm import BidirectionalLanguageModel
+    from elmo_keras.layers.scalar_mix import ScalarMix
 
 _MAX_VALUE = float(np.finfo(np.float32).max)
 ADAGRAD = "Adagrad"  # ending of the names of accumulators
@@ -53,8 +50,8 @@ def make_mix(path: Path, values: Mapping[str, Any], config: ElmoConfig) -> Mix:
     return Mix(tuple(numbers[:-1]), numbers[-1])
 
 
-def mix_content(mix: ScalarMix | Mix) -> bytes:
-    if isinstance(mix, ScalarMix) and mix.layer_choice != "mix":
+def mix_content(mix: "ScalarMix | Mix") -> bytes:
+    if not isinstance(mix, Mix) and mix.layer_choice != "mix":
         raise ValueError(
             f"A mix should be that of `layers='mix'`. Received: {mix.layer_choice!r}"
         )
@@ -90,10 +87,13 @@ class ModelFiles:
         in_checkpoint = self.is_checkpoint and "softmax/W" in self.datasets
         return self.softmax_path is not None or in_checkpoint
 
-    def bilm(self, **kwargs) -> BidirectionalLanguageModel:
+    def bilm(self, **kwargs) -> "BidirectionalLanguageModel":
+        from elmo_keras.bilm import BidirectionalLanguageModel
+        from elmo_keras.layers.blocked_weights import values_read_later
+
         n_words = None
         if self.has_softmax and self.vocabulary is not None:
-            self._softmax(self.vocabulary)  # it is checked before it takes memory
+            self.softmax(self.vocabulary)  # it is checked before it takes memory
             n_words = len(self.vocabulary)
         with values_read_later():
             bilm = BidirectionalLanguageModel(
@@ -104,25 +104,33 @@ class ModelFiles:
         return bilm
 
     def read_into(
-        self, bilm: BidirectionalLanguageModel, *, with_softmax: bool = False
+        self, bilm: "BidirectionalLanguageModel", *, with_softmax: bool = False
     ) -> None:
         """Reads weights into a built biLM; all are checked before any changes."""
+        from elmo_keras.formats.variables import (
+            published_table,
+            read_table,
+            softmax_table,
+        )
+
         check_weights(bilm.config, self.datasets)
         table, datasets = published_table(bilm), dict(self.datasets)
         if with_softmax and self.vocabulary is not None:
             table |= softmax_table(bilm)
-            datasets |= self._softmax(self.vocabulary)
+            datasets |= self.softmax(self.vocabulary)
         read_table(table, datasets)
 
     def adagrad_accumulators(
-        self, bilm: BidirectionalLanguageModel
+        self, bilm: "BidirectionalLanguageModel"
     ) -> list[np.ndarray] | None:
         """Those of a checkpoint, in the order of `bilm.trainable_weights`."""
+        from elmo_keras.formats.variables import published_table, softmax_table, split
+
         if not self.accumulators:
             return None
         table, values = published_table(bilm), {}
         if bilm.softmax is not None and self.vocabulary is not None:
-            self._softmax(self.vocabulary)  # it should be that of the vocabulary
+            self.softmax(self.vocabulary)  # it should be that of the vocabulary
             table |= softmax_table(bilm)
         slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
         check_shapes({n: entry.shape for n, entry in slots.items()}, self.accumulators)
@@ -131,7 +139,7 @@ class ModelFiles:
             values.update((id(v), rows) for v, rows in split(entry, array))
         return [values[id(v)] for v in bilm.trainable_weights]
 
-    def _softmax(self, vocabulary: Vocabulary) -> Mapping[str, Any]:
+    def softmax(self, vocabulary: Vocabulary) -> Mapping[str, Any]:
         """The datasets of the softmax over the vocabulary; no values are read."""
         datasets = self.datasets
         if self.softmax_path is not None:

@@ -90,7 +90,7 @@ def test_a_failed_save_leaves_the_model_that_was_there(bilm, directory, monkeypa
     def fails(*_, **__):
         raise OSError("no space left")
 
-    monkeypatch.setattr("elmo_keras.formats.model_directory.write_weights", fails)
+    monkeypatch.setattr("elmo_keras.formats.variables.write_weights", fails)
     with pytest.raises(OSError, match="no space left"):
         save_model(directory, randomize(bilm, seed=1), VOCABULARY)
     assert {p: p.read_bytes() for p in directory.rglob("*.*")} == before

@@ -10,10 +10,10 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
-from elmo_keras.formats import published
+from elmo_keras.formats import variables
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.model_directory import load_bilm, save_model
-from elmo_keras.formats.published import array_of, assign, published_table
+from elmo_keras.formats.variables import array_of, assign, published_table
 from tests.support import tf1_checkpoints
 from tests.support.models import published_weights, random_bilm
 
@@ -92,7 +92,7 @@ def test_the_published_fixture_round_trips(data, tmp_path):
 def test_large_weights_are_assigned_part_by_part(strategy, config, monkeypatch):
     bilm = random_bilm(config, 7)
     expected = [array_of(e) for e in published_table(bilm).values()]
-    monkeypatch.setattr(published, "VALUES_AT_ONCE", 11)
+    monkeypatch.setattr(variables, "VALUES_AT_ONCE", 11)
     scope = tf.distribute.MirroredStrategy(strategy).scope if strategy else nullcontext
     with scope():
         other = BidirectionalLanguageModel(config, vocabulary_size=7)

@@ -8,7 +8,7 @@ import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras.formats.model_directory import load_bilm
-from elmo_keras.formats.published import array_of, softmax_table, write_weights
+from elmo_keras.formats.variables import array_of, softmax_table, write_weights
 from tests.support.models import random_bilm
 from tests.support.training_runs import SENTENCES, VOCABULARY
 

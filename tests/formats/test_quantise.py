@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
-from elmo_keras.formats.published import array_of, published_table, softmax_table
+from elmo_keras.formats.variables import array_of, published_table, softmax_table
 from tests.formats.conftest import VOCABULARY, replaced
 from tests.support.commands import command
 

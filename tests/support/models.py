@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel
-from elmo_keras.formats.published import array_of, published_table
+from elmo_keras.formats.variables import array_of, published_table
 
 _KIND = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
 DEVICES = [f"{_KIND}:0", f"{_KIND}:1"]

@@ -11,7 +11,7 @@ import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
-from elmo_keras.formats.published import write_weights
+from elmo_keras.formats.variables import write_weights
 from elmo_keras.training import progress, report
 from elmo_keras.training.inputs import python_reference
 from elmo_keras.training.run import WARM_UP_STEPS
