@@ -141,10 +141,11 @@ def elmo_with_mix(model_directory):
 @pytest.fixture(scope="session")
 def lite_file(elmo_with_mix, made_once):
     """The path of a file for LiteRT of that layer, in an arithmetic."""
-    from elmo_keras.lite.convert import convert
+    from tests.support.models import convert_layer
 
     return lambda arithmetic: made_once(
-        f"{arithmetic}.tflite", lambda path: convert(elmo_with_mix, path, arithmetic)
+        f"{arithmetic}.tflite",
+        lambda path: convert_layer(elmo_with_mix, path, arithmetic),
     )
 
 

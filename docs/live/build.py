@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras import Elmo, Embedder, split_words
+from elmo_keras import Embedder, split_words
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.heads.find import find_head, names
@@ -30,7 +30,6 @@ from elmo_keras.heads.tagger.entities import PREDICATE, marks_spans
 from elmo_keras.heads.tagger.light import LightTagger
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.layers import keras_lstm
-from elmo_keras.lite.lite_file import read_lite
 from elmo_keras.text.word_rules import word_rules
 
 HERE = Path(__file__).parent
@@ -128,26 +127,25 @@ def run(command: list[str], folder: str) -> None:
 
 def add_model(folder: Path, language: str, model: str) -> dict:
     """Writes a model and its softmax, if it has one; returns what the page needs."""
-    elmo, files = Elmo.from_pretrained(model), find_model(model)
-    if elmo.config.dictionary is not None:
+    files = find_model(model)
+    config, datasets = files.config, files.datasets
+    if config.dictionary is not None:
         raise ValueError(f"{model} reads tokens of a dictionary; the page reads bytes.")
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary) / "model.tflite"
-        convert(elmo, path, steps={1: (STEPS,)}, words=(WORDS,), characters=())
-        lite = read_lite(path)
-        parts = {**lite.graphs, **lite.arrays}
-        metadata = {"config": lite.metadata["config"], "steps": STEPS, "words": WORDS}
-        name = f"{language}.bin"
-        size = write_parts(folder / name, metadata, parts)
-    sizes = {"file": name, "bytes": size, "dim": elmo.config.projection_dim}
+    sizes = {"steps": {1: (STEPS,)}, "words": (WORDS,), "characters": ()}
+    lite = convert(config, datasets, **sizes)
+    parts = {**lite.graphs, **lite.arrays}
+    metadata = {"config": lite.metadata["config"], "steps": STEPS, "words": WORDS}
+    name = f"{language}.bin"
+    size = write_parts(folder / name, metadata, parts)
+    sizes = {"file": name, "bytes": size, "dim": config.projection_dim}
     sizes["softmaxBytes"] = 0
-    softmax = files.bilm().softmax
-    if softmax is not None:
-        values, scales = quantise(np.asarray(softmax.kernel, np.float32), 1)
+    if files.has_softmax:
+        softmax = files.softmax(files.vocabulary)
+        values, scales = quantise(softmax["softmax/W"][...], 1)
         parts = {
             "kernel": values,
             "scales": scales[:, 0],
-            "bias": np.asarray(softmax.bias),
+            "bias": softmax["softmax/b"][...],
         }
         metadata = {
             "words": files.vocabulary.words,

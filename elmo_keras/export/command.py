@@ -211,21 +211,24 @@ def pack(source: str, output: Path, weights: str | None) -> None:
 
 def write_litert(source: "Elmo | TaskModel", output: Path, choices: Choices) -> None:
     from elmo_keras.elmo import Elmo
+    from elmo_keras.formats.variables import published_arrays
     from elmo_keras.lite.convert import convert
+    from elmo_keras.lite.lite_file import write_lite
 
     if not isinstance(source, Elmo):
         raise ValueError(
             "LiteRT gets language models, not models of tasks. Give --layer for the "
             "Elmo layer of the model."
         )
-    cosines = convert(
-        source,
-        output,
+    file = convert(
+        source.config,
+        published_arrays(source.bilm),
         choices.arithmetic or "int8",
         min_cosine=choices.min_cosine,
-        mix=source.mixes[choices.representation],
+        mix=source.mixes[choices.representation].values(),
     )
-    if cosines:
+    write_lite(output, file)
+    if cosines := file.metadata["cosines"]:
         print(f"The lowest mean cosine of a layer to exact vectors: {min(cosines):.4f}")
     print(f"The model is in {output}")
 

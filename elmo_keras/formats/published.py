@@ -1,5 +1,7 @@
 """Published HDF5 weights: the one table of their names, for reading and writing."""
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elmo_keras.argument_checks import shortened
+from elmo_keras.block_shape import block_shape
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.word_ids import PADDING
 
@@ -25,6 +28,7 @@ class Row(NamedTuple):
     paths: tuple[str, ...]  # of variables that are joined along axis 0
 
 
+BLOCKED = "recurrent_kernel", "projection_kernel"  # stored in blocks
 _CNN = "token_representation"
 
 
@@ -93,6 +97,30 @@ def softmax_rows(config: ElmoConfig, n_words: int) -> dict[str, Row]:
 
 def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
     return {name: row.shape for name, row in softmax_rows(config, n_words).items()}
+
+
+def digest(config: ElmoConfig, arrays: Mapping[str, np.ndarray]) -> str:
+    """`bilm.digest()`, SHA-256 of the configuration and of Keras' variables in their order."""
+    variables: list[tuple[str, np.ndarray]] = []
+    for name, row in published_rows(config).items():
+        # Where there are two, they are x W and h W.
+        parts = np.split(arrays[name], [config.projection_dim] * (len(row.paths) - 1))
+        variables += zip(row.paths, parts)
+    result = hashlib.sha256(json.dumps(config.to_dict()).encode())
+    for path, array in sorted(variables, key=lambda variable: _keras_rank(variable[0])):
+        if path.endswith(BLOCKED):
+            deep, wide, depth, width = block_shape(*array.shape)
+            blocks = array.reshape(deep, depth, wide, width)
+            array = blocks.transpose(0, 2, 1, 3)
+        result.update(np.ascontiguousarray(array, np.float32).data)
+    return result.hexdigest()
+
+
+def _keras_rank(path):
+    """Keras has the variables of a layer in the order of their creation."""
+    part = path.removeprefix(f"{_CNN}.").partition(".")[0]
+    first = "embeddings", "kernels", "biases", "word_embeddings"
+    return first.index(part) if part in first else len(first)
 
 
 def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.formats.published import (
+    BLOCKED,
     Row,
     check_shapes,
     finite_values,
@@ -21,7 +22,6 @@ from elmo_keras.formats.quantise import write_packed
 from elmo_keras.layers.blocked_weights import blocked, unblock
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
-_BLOCKED = "recurrent_kernel", "projection_kernel"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _entries(
 def _variable(item: Any, path: str) -> Any:
     for part in path.split("."):
         item = item[int(part)] if part.isdecimal() else getattr(item, part)
-    return BlockedMatrix(item) if path.endswith(_BLOCKED) else item
+    return BlockedMatrix(item) if path.endswith(BLOCKED) else item
 
 
 def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:

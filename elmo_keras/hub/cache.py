@@ -75,6 +75,27 @@ def folder_name(name: str) -> str:
     return f"{short[-60:].strip('-.')}-{digest}"
 
 
+def converted_folder() -> Path:
+    """The folder of models for LiteRT, each made at its first use."""
+    return cache_folder() / LITERT
+
+
+def remove_converted(most: int = 0) -> int:
+    """Deletes models for LiteRT but those used last, `most` bytes of them.
+
+    The last one stays whatever its size, if `most` isn't 0. Returns the bytes.
+    """
+    total = removed = 0
+    files = [(path, path.stat()) for path in converted_folder().glob("*.tflite")]
+    for path, status in sorted(files, key=lambda file: -file[1].st_mtime_ns):
+        is_last, total = not total, total + status.st_size
+        if total > most and not (most and is_last):
+            with contextlib.suppress(OSError):  # Windows deletes none that is in use
+                path.unlink()
+                removed += status.st_size
+    return removed
+
+
 def cached_models() -> dict[str, int]:
     """Folder → bytes of each model in the cache, unfinished downloads included."""
     cache = cache_folder()

@@ -8,6 +8,7 @@ from elmo_keras.hub.cache import (
     cached_models,
     folder_name,
     model_folder,
+    remove_converted,
     remove_model,
 )
 from elmo_keras.hub.catalogue import catalogue, heads, required_model
@@ -19,7 +20,7 @@ N_TEXTS = 5  # columns that hold no numbers
 
 
 def models(
-    action: Literal["list", "fetch", "remove", "path"] = "list",
+    action: Literal["list", "fetch", "remove", "path", "clean"] = "list",
     /,
     *names: str,
     softmax: bool = False,
@@ -28,7 +29,8 @@ def models(
 
     `list` shows all of them, or those whose row holds the given words; `fetch` downloads
     models to the cache; `remove` deletes them there; `path` prints the folder of the
-    cache, or of models in it.
+    cache, or of models in it; `clean` deletes what was converted for LiteRT, which its
+    next use makes again.
 
         elmo-keras models
         elmo-keras models list korean
@@ -36,6 +38,7 @@ def models(
         elmo-keras models remove small
         elmo-keras models path
         elmo-keras models path small
+        elmo-keras models clean
 
     Args:
         action: what is done
@@ -47,6 +50,10 @@ def models(
     if action == "list":
         print(list_models(names))
         return
+    if action == "clean":
+        if names:
+            raise ValueError("clean takes no names.")
+        print(f"{remove_converted() / 1e6:,.1f} MB were removed.")
     if action == "path" and not names:
         print(cache_folder())
     for name in names:

@@ -6,7 +6,8 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_clips, check_counts, check_numbers
-from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
+from elmo_keras.block_shape import block_shape
+from elmo_keras.layers.blocked_weights import Blocked, initial
 from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype

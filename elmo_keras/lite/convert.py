@@ -1,23 +1,27 @@
-"""From an `Elmo` layer to a `.tflite` file: words to vectors, and steps of the LSTMs."""
+"""From published weights to a `.tflite` file: words to vectors, and steps of the LSTMs."""
 
+import functools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices
-from elmo_keras.elmo import Elmo
-from elmo_keras.formats.published import finite
-from elmo_keras.layers.blocked_weights import unblock
-from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.config import ElmoConfig
+from elmo_keras.formats.published import (
+    check_weights,
+    digest,
+    finite,
+    finite_values,
+    published_shapes,
+)
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Matrix, Model
-from elmo_keras.lite.lite_file import ARITHMETICS, MIN_COSINE, LiteFile, write_lite
+from elmo_keras.lite.lite_file import ARITHMETICS, MIN_COSINE, LiteFile
 from elmo_keras.lite.lstm_graph import LstmLayer, lstm_model
+from elmo_keras.lite.scalar_mix import mix_values
 from elmo_keras.text.word_ids import boundary_tokens
 
 # Steps of LSTM blocks by the number of their rows, the longest first; words and characters
@@ -30,6 +34,8 @@ STEPS = (
 )
 WORDS = 1, 4, 16, 32
 CHARACTERS = 16, 20, 28
+# Sizes of the float32 graphs that int8 is compared with.
+_OF_CHECK = {"steps": {12: (4,)}, "words": (32,), "characters": CHARACTERS[:1]}
 
 # Mean cosine of int8 to exact vectors of a layer, below which a warning is given.
 GOOD_COSINE = 0.995
@@ -49,89 +55,120 @@ _SENTENCES = (
 
 
 def convert(
-    elmo: Elmo,
-    path: Path,
+    config: ElmoConfig,
+    datasets: Mapping[str, Any],
     arithmetic: str = "int8",
     *,
+    mix: Mapping[str, Any] | None = None,
     min_cosine: float = MIN_COSINE,
     source: str | None = None,
-    mix: ScalarMix | None = None,
     steps: Mapping[int, Sequence[int]] = STEPS,
     words: Sequence[int] = WORDS,
     characters: Sequence[int] = CHARACTERS,
-) -> list[float]:
-    """Writes the biLM and a mix, by default the first, of an `Elmo` layer as a `.tflite` file.
+) -> LiteFile:
+    """A biLM and a mix of its layers for `write_lite` and `LiteElmo`, without TensorFlow.
 
     With `"int8"` weights have a scale for each output, and inputs of matrix products are
     quantised row by row, when they are known. Vectors of some sentences are compared with
-    those of the layer: if they aren't good enough, matrices with outliers stay in float32.
-    `source` is a hash of the model's files. `steps` are those of LSTM blocks by the number
-    of their rows, the longest first; `words` and `characters` the sizes of token graphs,
-    where words of the model's maximum of characters always have one.
+    those in float32: if they aren't good enough, matrices with outliers stay in float32.
+    `datasets` are the weights by their published names, see `ModelFiles.datasets` and
+    `formats.variables.published_arrays`; `mix` the values of a `ScalarMix`, by default
+    equal weights. `source` is a hash of the model's files. `steps` are those of LSTM blocks
+    by the number of their rows, the longest first; `words` and `characters` the sizes of
+    token graphs, where words of the model's maximum of characters always have one.
 
     Returns:
-        With `"int8"` the mean cosine of each layer's vectors to the exact ones.
+        The parts of the file. Of int8, `cosines` in its metadata are the mean cosines of
+        each layer's vectors to those in float32.
 
     Raises:
         ValueError: the lowest mean cosine is below `min_cosine`, or a weight isn't finite.
     """
     check_choices(ARITHMETICS, arithmetic=arithmetic)
-    sizes = {
-        "steps": steps,
-        "words": list(words),
-        "characters": _characters(elmo.config, characters),
-    }
-    mix, cosines = mix or elmo.mixes[0], []
-    for weight in (*elmo.bilm.weights, *mix.weights):
-        finite(weight.path, _numpy(weight))  # int8 would make NaN an ordinary number
-    file = _lite_file(elmo, mix, sizes, math.inf if arithmetic == "int8" else 0)
+    check_weights(config, datasets)
+    # int8 would make NaN an ordinary number.
+    arrays = {n: finite_values(n, datasets[n]) for n in published_shapes(config)}
+    mix, cosines = mix or mix_values([0.0] * (config.n_layers + 1)), []
+    finite("mix", np.array([*mix["mix"], mix["gamma"]]))
+    metadata = {"model": digest(config, arrays), "mix": dict(mix)}
+    sizes = {"steps": steps, "words": words, "characters": characters}
+    make_file = functools.partial(
+        _lite_file, config, arrays, _matrices(config, arrays), metadata
+    )
+    is_int8 = arithmetic == "int8"
+    file = make_file(sizes, math.inf if is_int8 else 0)
     lite = LiteElmo(file)  # refuses what it can't run
-    if arithmetic == "int8":
-        cosines = _cosines(elmo, lite)
+    if is_int8:
+        exact = LiteElmo(make_file(_OF_CHECK, 0))
+        cosines = _cosines(lite, exact)
         if min(cosines) < GOOD_COSINE:
-            file = _lite_file(elmo, mix, sizes, _MAX_ERROR)
-            cosines = _cosines(elmo, LiteElmo(file))
+            file = make_file(sizes, _MAX_ERROR)
+            cosines = _cosines(LiteElmo(file), exact)
         _check_cosines(cosines, min_cosine)
-    metadata = {"cosines": cosines, "source": source}
-    write_lite(path, file._replace(metadata={**file.metadata, **metadata}))
-    return cosines
+    of_file = {"cosines": cosines, "source": source}
+    return file._replace(metadata={**file.metadata, **of_file})
 
 
-def _lite_file(elmo, mix, sizes, max_error):
+def _matrices(config, arrays):
+    """All matrices in float32, with a row for each output."""
+    kernels = {
+        f"CNN/W_cnn_{i}": arrays[f"CNN/W_cnn_{i}"][0][:, None]
+        for i in range(len(config.filters))
+    }
+    for i in range(config.n_highway):
+        gates = [arrays[f"CNN_high_{i}/W_{gate}"] for gate in ("carry", "transform")]
+        kernels[f"CNN_high_{i}"] = np.concatenate(gates, axis=1)
+    for name, array in arrays.items():
+        if name.endswith("/W_0"):
+            parts = np.split(array, [config.projection_dim])
+            kernels |= zip((f"{name}/x", f"{name}/h"), parts)
+        if name.endswith(("/W_P_0", "/W_proj")):
+            kernels[name] = array
+    return {name: Matrix.of(kernel, 0) for name, kernel in kernels.items()}
+
+
+def _lite_file(config, arrays, matrices, metadata, sizes, max_error):
     """The file; matrices are int8 up to an error, by 0 all are float32."""
-    config, bilm = elmo.config, elmo.bilm
+    matrices = {n: matrix.quantised(max_error) for n, matrix in matrices.items()}
+    sizes = {
+        "steps": sizes["steps"],
+        "words": list(sizes["words"]),
+        "characters": _characters(config, sizes["characters"]),
+    }
     graphs = {}
-    for direction in (bilm.lstm.forward, bilm.lstm.backward):
-        graphs[direction.name] = lstm_model(
-            [_lstm_layer(config, lstm, max_error) for lstm in direction.lstms],
+    for d, direction in enumerate(("forward", "backward")):
+        graphs[direction] = lstm_model(
+            [
+                _lstm_layer(config, arrays, matrices, d, j)
+                for j in range(config.n_layers)
+            ],
             sizes["steps"],
             cell_clip=config.cell_clip,
             proj_clip=config.proj_clip,
             skip=config.use_skip_connections,
         )
-    graphs["tokens"] = _token_model(config, bilm.token_representation, max_error, sizes)
-    metadata: dict[str, Any] = {
+    graphs["tokens"] = _token_model(config, arrays, matrices, sizes)
+    metadata = {
         "config": config.to_dict(),
         "arithmetic": "int8" if max_error else "float32",
-        "model": elmo.bilm.digest(),
-        "mix": mix.values(),
+        **metadata,
         **sizes,
     }
-    return LiteFile(metadata, graphs, _arrays(bilm))
+    return LiteFile(metadata, graphs, _tables(config, arrays))
 
 
-def _cosines(elmo, lite):
-    """Mean cosine of each layer to that of the `Elmo` layer."""
-    begin, end = boundary_tokens(elmo.config)
+def _cosines(lite, exact):
+    """Mean cosine of each layer to that in float32."""
+    begin, end = boundary_tokens(lite.config)
     sentences = [sentence.split() for sentence in _SENTENCES]
     lengths = np.array([len(sentence) for sentence in sentences], np.int32)
     words = [word.encode() for s in sentences for word in (begin, *s, end)]
-    int8 = lite.layers_of_vectors(lite.word_vectors(words), lengths)
-    x = elmo.bilm.token_vectors(tf.constant(words))
-    exact = elmo.bilm.layers_of_sentences(x, lengths)
+    layers = [
+        engine.layers_of_vectors(engine.word_vectors(words), lengths)
+        for engine in (lite, exact)
+    ]
     cosines = []
-    for a, b in zip(int8, exact):
-        b = b.numpy().astype(np.float32)
+    for a, b in zip(*layers):
         norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
         cosines.append(float(np.mean(((a * b).sum(1) + 1e-12) / (norms + 1e-12))))
     return cosines
@@ -150,18 +187,12 @@ def _check_cosines(cosines, min_cosine):
         warnings.warn(f"{message} Use float32 where that matters.", stacklevel=3)
 
 
-def _lstm_layer(config, lstm, max_error):
-    bias = _numpy(lstm.bias).astype(np.float32)
-    units, projection = len(bias) // 4, lstm.projection_kernel
+def _lstm_layer(config, arrays, matrices, direction, layer):
+    cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+    bias, units = np.array(arrays[f"{cell}/B"]), config.units
     bias[2 * units : 3 * units] += config.forget_bias
-    return LstmLayer(
-        Matrix.of(_numpy(lstm.kernel), max_error),
-        Matrix.of(_numpy(unblock(lstm.recurrent_kernel)), max_error),
-        bias,
-        None
-        if projection is None
-        else Matrix.of(_numpy(unblock(projection)), max_error),
-    )
+    kernels = matrices[f"{cell}/W_0/x"], matrices[f"{cell}/W_0/h"]
+    return LstmLayer(*kernels, bias, matrices.get(f"{cell}/W_P_0"))
 
 
 def _characters(config, sizes):
@@ -173,27 +204,23 @@ def _characters(config, sizes):
     return *(c for c in sizes if widest <= c < longest), longest
 
 
-def _token_model(config, cnn, max_error, sizes):
+def _token_model(config, arrays, matrices, sizes):
     """Graphs that give the context-independent vectors `y` (words, dim).
 
     Inputs: `characters`, the vectors (words, characters, 1, dim) of a word's characters,
     and `words` (words, dim), those of words in a dictionary; either may be missing.
     """
     convolutions = [
-        (Matrix.of(_numpy(kernel)[:, None], max_error), _numpy(bias))
-        for kernel, bias in zip(cnn.kernels, cnn.biases)
+        (matrices[f"CNN/W_cnn_{i}"], arrays[f"CNN/b_cnn_{i}"])
+        for i in range(len(config.filters))
     ]
     highways = []
-    for highway in cnn.highways:
-        kernels = highway.carry_kernel, highway.transform_kernel
-        biases = highway.carry_bias, highway.transform_bias
-        weights = np.concatenate([_numpy(k) for k in kernels], axis=1)
-        bias = np.concatenate([_numpy(b) for b in biases])
-        highways.append((Matrix.of(weights, max_error), bias))
+    for i in range(config.n_highway):
+        biases = [arrays[f"CNN_high_{i}/b_{gate}"] for gate in ("carry", "transform")]
+        highways.append((matrices[f"CNN_high_{i}"], np.concatenate(biases)))
     projection: tuple[Matrix, np.ndarray] | None = None
-    if cnn.projection is not None:
-        bias = _numpy(cnn.projection.bias)
-        projection = Matrix.of(_numpy(cnn.projection.kernel), max_error), bias
+    if config.has_projection:
+        projection = matrices["CNN_proj/W_proj"], arrays["CNN_proj/b_proj"]
     model = Model()
     for rows in sizes["words"]:
         for count in sizes["characters"]:
@@ -225,15 +252,13 @@ def _of_characters(graph, config, x, convolutions, highways):
     return x
 
 
-def _arrays(bilm):
-    cnn, arrays = bilm.token_representation, {}
-    if cnn.filters:
+def _tables(config, arrays):
+    """The vectors of characters and of words."""
+    tables = {}
+    if config.has_characters:
         # Row 0 is a masked position.
-        arrays["characters"] = np.pad(_numpy(cnn.embeddings), [(1, 0), (0, 0)])
-    if cnn.n_words:
-        arrays["words"] = _numpy(cnn.word_embeddings)
-    return arrays
-
-
-def _numpy(variable) -> np.ndarray:
-    return np.asarray(variable, np.float32)
+        tables["characters"] = np.pad(arrays["char_embed"], [(1, 0), (0, 0)])
+    if config.word_embedding_dim:
+        name = "embedding" if config.is_of_tokens else "word_embed"
+        tables["words"] = arrays[name]
+    return tables

@@ -30,15 +30,20 @@ class Matrix(NamedTuple):
     def of(cls, kernel: np.ndarray, max_error: float = math.inf) -> "Matrix":
         """A kernel `(…, outputs)` in int8; in float32 if its error were larger."""
         rows = np.ascontiguousarray(np.moveaxis(kernel, -1, 0))
+        return cls(rows, None).quantised(max_error)
+
+    def quantised(self, max_error: float) -> "Matrix":
+        """A matrix of float32 in int8, or itself if its error were larger."""
+        rows = self.values
         if not max_error:
-            return cls(rows, None)
+            return self
         values, scales = quantise(rows, tuple(range(1, rows.ndim)))
         if (
             max_error < math.inf
             and quantisation_error(rows, values, scales) > max_error
         ):
-            return cls(rows, None)
-        return cls(values, scales.reshape(-1))
+            return self
+        return Matrix(values, scales.reshape(-1))
 
 
 class Model:
@@ -104,7 +109,7 @@ class Model:
         """The bytes of the flatbuffer, uint8."""
         builder = flatbuffers.Builder(self._size + (1 << 20))
         builder.Finish(self._model.Pack(builder), b"TFL3")
-        return np.frombuffer(bytes(builder.Output()), np.uint8)
+        return np.frombuffer(builder.Bytes, np.uint8)[builder.Head() :]
 
 
 class _Quantization(schema.QuantizationParametersT):

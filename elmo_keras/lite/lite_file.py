@@ -42,7 +42,7 @@ def write_lite(path: Path, file: LiteFile) -> None:
         "version": VERSION,
         "forward": {"bytes": len(forward), "crc32": zlib.crc32(forward.data)},
     }
-    parts = {_METADATA: json.dumps(metadata).encode()}
+    parts: dict[str, Any] = {_METADATA: json.dumps(metadata).encode()}
     parts |= {f"{k}.tflite": v for k, v in file.graphs.items() if k != "forward"}
     parts |= {f"{k}.npy": _npy(v) for k, v in file.arrays.items()}
     with replacing(path) as new, open(new, "wb") as stream:
@@ -53,7 +53,7 @@ def write_lite(path: Path, file: LiteFile) -> None:
                 start = stream.tell() + _HEADER_SIZE + len(name)
                 # An extra field of zeros moves the part to an aligned place.
                 entry.extra = _padding(-start % ALIGNMENT)
-                archive.writestr(entry, bytes(part))
+                archive.writestr(entry, memoryview(part))
 
 
 def read_lite(path: Path) -> LiteFile:

@@ -3,10 +3,17 @@
 A token has the same vector in any batch: a product of matrices would depend on their size.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+
+
+def mix_values(scalars: Sequence[float], gamma: float = 1.0) -> dict[str, Any]:
+    """Weights before the softmax and γ, as `ScalarMix.values` has them."""
+    weights = np.exp(np.asarray(scalars, np.float32) - np.max(scalars))
+    weights = (weights / weights.sum()).astype(np.float32).tolist()
+    return {"mix": weights, "gamma": float(np.float32(gamma)), "layer_norm": False}
 
 
 def weighted_sum(layers: Iterable[np.ndarray], weights: Any) -> np.ndarray:

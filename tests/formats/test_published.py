@@ -9,12 +9,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, Elmo
+from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.formats import variables
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.model_directory import load_bilm, save_model
-from elmo_keras.formats.variables import array_of, assign, published_table
+from elmo_keras.formats.published import digest
+from elmo_keras.formats.variables import (
+    array_of,
+    assign,
+    published_arrays,
+    published_table,
+)
 from tests.support import tf1_checkpoints
+from tests.support.dictionaries import dictionary_config
 from tests.support.models import published_weights, random_bilm
 
 
@@ -86,6 +93,19 @@ def test_the_published_fixture_round_trips(data, tmp_path):
     other = open_hdf5(tmp_path / "weights.hdf5").datasets
     for name, array in open_hdf5(weights).datasets.items():
         np.testing.assert_array_equal(array[...], other[name][...])
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ElmoConfig.preset("test"),
+        dictionary_config(),
+        ElmoConfig(2048, 256, ((1, 2), (3, 5)), n_layers=1),  # in blocks
+    ],
+)
+def test_arrays_have_the_digest_of_their_layer(config):
+    bilm = random_bilm(config)
+    assert digest(config, published_arrays(bilm)) == bilm.digest()
 
 
 @pytest.mark.parametrize("strategy", [None, ["cpu:0", "cpu:1"]])

@@ -56,11 +56,13 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
     run("fetch", "https://host/a")  # which is listed by its folder
     for name in "litert", "unpacked":
         (cache / name).mkdir()
-        (cache / name / "file").write_bytes(b"no download")
+        (cache / name / "a.tflite").write_bytes(b"no download")
     (row,) = run("list")[1].split("nlpl:219")[1].splitlines()[2:]
     folder = row.split()[1]
     assert folder.startswith("host-a-")
     assert run("remove", folder)[0] == 0
+    assert run("clean")[:2] == (0, "0.0 MB were removed.\n")
+    assert [file.parent.name for file in cache.rglob("*.tflite")] == ["unpacked"]
 
 
 def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):

@@ -1,18 +1,24 @@
 """Embedding by LiteRT, in programs and by commands, without TensorFlow."""
 
+import errno
 import json
 import os
 import pickle
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder, read_embeddings
-from elmo_keras.formats.model_directory import save_model
+from elmo_keras.embed.engines import litert
+from elmo_keras.formats.model_directory import find_model, save_model
+from elmo_keras.formats.variables import published_arrays
+from elmo_keras.hub.cache import remove_converted
+from elmo_keras.lite.convert import convert
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from tests.support.commands import command
 from tests.support.exported import elmo_layer
@@ -35,13 +41,13 @@ def exact(lite_file):
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_model_is_converted_once(model_directory, exact, tmp_path, monkeypatch):
+def test_a_model_is_converted_once(model_directory, exact, cache, monkeypatch):
     first = Embedder(model_directory, arithmetic="int8")
     expected = first(SENTENCES)
-    files = [*(tmp_path / "cache").rglob("*.tflite")]
+    files = [*cache.rglob("*.tflite")]
     assert len(files) == 1
     again = pickle.loads(pickle.dumps(Embedder(model_directory, arithmetic="int8")))
     for a, b in zip(again(SENTENCES), expected, strict=True):
@@ -53,8 +59,67 @@ def test_a_model_is_converted_once(model_directory, exact, tmp_path, monkeypatch
     shutil.copy(exact, files[0])
     assert Embedder(model_directory, arithmetic="int8") == first
     (model_directory / "weights.hdf5").touch()  # the content is the same
-    monkeypatch.setattr(Elmo, "from_pretrained", None)
+    monkeypatch.setattr(litert, "_convert", None)
     assert Embedder(model_directory, arithmetic="int8") == first
+
+
+def test_two_that_start_together_convert_once(model_directory, cache, monkeypatch):
+    conversions, convert_once = [], litert._convert
+
+    def convert(*arguments):
+        conversions.append(arguments)
+        return convert_once(*arguments)
+
+    monkeypatch.setattr(litert, "_convert", convert)
+    read = (model_directory, None, "float32", 1)
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(litert.read_litert, *read) for _ in range(2)]
+        first, second = (future.result() for future in both)
+    assert first.metadata == second.metadata and len(conversions) == 1
+
+
+def full_disk(path, file):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("reason", ["Not a directory", "No space left on device"])
+def test_a_cache_that_cannot_be_written_costs_a_line(
+    model_directory, cache, monkeypatch, capsys, reason
+):
+    expected = Embedder(model_directory, arithmetic="int8")(SENTENCES)
+    remove_converted()
+    if "directory" in reason:
+        shutil.rmtree(cache)
+        cache.write_text("a file in its place")
+    else:
+        monkeypatch.setattr(litert, "write_lite", full_disk)
+    capsys.readouterr()
+    for a, b in zip(Embedder(model_directory, arithmetic="int8")(SENTENCES), expected):
+        np.testing.assert_array_equal(a, b)
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{model_directory} is converted at each start. {reason}")
+    assert not [*cache.rglob("*.tflite")]
+
+
+def test_the_models_that_were_used_last_stay_in_the_cache(cache, model_directory):
+    for arithmetic in ("float32", "int8"):
+        litert.read_litert(model_directory, None, arithmetic, 1)
+    files = {p.name.split("-")[1]: p for p in (cache / "litert").glob("*.tflite")}
+    for file in files.values():
+        os.utime(file, (0, 0))
+    litert.read_litert(model_directory, None, "float32", 1)
+    sizes = {name: file.stat().st_size for name, file in files.items()}
+    assert remove_converted(sum(sizes.values())) == 0
+    assert remove_converted(1) == sizes["int8"]  # the last one stays, whatever its size
+    assert files["float32"].exists() and not files["int8"].exists()
+
+
+def test_files_and_layers_are_converted_to_the_same_bytes(model_directory, tmp_path):
+    files, elmo = find_model(model_directory), Elmo.from_pretrained(model_directory)
+    mix, of_layer = elmo.mixes[0].values(), published_arrays(elmo.bilm)
+    write_lite(tmp_path / "a", convert(files.config, files.datasets, "float32"))
+    write_lite(tmp_path / "b", convert(elmo.config, of_layer, "float32", mix=mix))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_models_with_equal_names_sizes_and_times_are_two(cache, tmp_path):

@@ -16,20 +16,20 @@ from elmo_keras import ElmoConfig
 from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.versions import Versions
 from tests.support.exported import SENTENCES, elmo_layer, expected, padded
+from tests.support.models import convert_layer
 from tests.support.serving_requests import predict_request
 from tests.support.stand_in import asking, refused, serving
 from tests.support.waiting import PATIENCE
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
-from elmo_keras.lite.convert import convert
 from elmo_keras.serve.lite_servable import LiteServable
 
 
 @pytest.fixture(scope="module")
 def stub(exported_elmo, tmp_path_factory):
     path = tmp_path_factory.mktemp("lite") / "elmo.tflite"
-    convert(exported_elmo, path, "float32")
+    convert_layer(exported_elmo, path, "float32")
     with serving(path) as server, asking(server) as asked:
         yield asked
 
@@ -54,7 +54,7 @@ def test_all_outputs_are_those_of_the_layer(stub, exported_elmo, signature):
 def test_text_is_split_as_that_of_the_model(tmp_path):
     config = dataclasses.replace(ElmoConfig.preset("test"), tokenizer="words")
     elmo = elmo_layer(config)
-    convert(elmo, tmp_path / "elmo.tflite", "float32")
+    convert_layer(elmo, tmp_path / "elmo.tflite", "float32")
     servable = LiteServable(tmp_path / "elmo.tflite")
     texts = {"sentences": np.array(["It's late! \xff".encode("latin-1")], object)}
     outputs = servable.run(servable.signature("default"), texts, ("sequence_len",))
@@ -78,8 +78,8 @@ def test_a_file_that_is_replaced_answers_as_a_newer_version(
 ):
     """Also one that is written over where it lies, or damaged for a while."""
     path, other = tmp_path / "elmo.tflite", tmp_path / "other.tflite"
-    convert(exported_elmo, path, "float32")
-    convert(elmo_layer(seed=1), other, "float32")
+    convert_layer(exported_elmo, path, "float32")
+    convert_layer(elmo_layer(seed=1), other, "float32")
     first, second = path.read_bytes(), other.read_bytes()
     one, two = (LiteServable(p) for p in (path, other))
     wanted = [vectors(x) for x in (one, two)]

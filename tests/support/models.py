@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel
-from elmo_keras.formats.variables import array_of, published_table
+from elmo_keras.formats.variables import published_arrays
 
 _KIND = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
 DEVICES = [f"{_KIND}:0", f"{_KIND}:1"]
@@ -26,10 +26,19 @@ def random_bilm(config, vocabulary_size=None, *, seed=0, **kwargs):
 
 
 def published_weights(bilm):
-    return {
-        name: array_of(entry).astype("float64")
-        for name, entry in published_table(bilm).items()
-    }
+    arrays = published_arrays(bilm)
+    return {name: array.astype("float64") for name, array in arrays.items()}
+
+
+def convert_layer(elmo, path, arithmetic="int8", **options):
+    """Writes an `Elmo` layer as a file for LiteRT."""
+    from elmo_keras.lite.convert import convert
+    from elmo_keras.lite.lite_file import write_lite
+
+    mix, arrays = elmo.mixes[0].values(), published_arrays(elmo.bilm)
+    file = convert(elmo.config, arrays, arithmetic, mix=mix, **options)
+    write_lite(path, file)
+    return file.metadata["cosines"]
 
 
 def built(layer, dim):

@@ -1,7 +1,10 @@
 """The vectors of sentences by LiteRT, without TensorFlow."""
 
 import contextlib
+import functools
 import hashlib
+import os
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,16 +14,16 @@ import numpy as np
 from elmo_keras.argument_checks import check_finite
 from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.files import file_digest
-from elmo_keras.hub.cache import LITERT, cache_folder, only_writer
+from elmo_keras.formats.model_directory import find_model
+from elmo_keras.hub.cache import converted_folder, only_writer, remove_converted
 from elmo_keras.hub.catalogue import OF_SOFTMAX, parts_of_model
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.engine import LiteElmo
-from elmo_keras.lite.lite_file import VERSION
+from elmo_keras.lite.lite_file import VERSION, write_lite
 from elmo_keras.lite.runtime import library
-from elmo_keras.lite.scalar_mix import normalize, weighted_sum
-from elmo_keras.quiet import quiet_import
+from elmo_keras.lite.scalar_mix import mix_values, normalize, weighted_sum
 
-CONVERTED = "int8"  # arithmetic of models that are converted at their first use
+MOST_CONVERTED = 2**32  # bytes of converted models in the cache
 
 
 class LiteRTEngine(Engine):
@@ -38,8 +41,7 @@ class LiteRTEngine(Engine):
         super().__init__(lite.config, layers, **output)
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
-            weights = _softmax(mix, self.config.n_layers + 1)
-            self.mix = {"mix": weights, "gamma": 1.0, "layer_norm": False}
+            self.mix = _values_of(mix, self.config.n_layers + 1)
         if gamma is not None:
             check_finite("The factor of the mix", gamma)
             self.mix["gamma"] = float(gamma)
@@ -67,15 +69,14 @@ class LiteRTEngine(Engine):
             return weighted_sum(layers, weights)
 
 
-def _softmax(mix, n_layers):
+def _values_of(mix, n_layers):
     check_finite("The weights of the mix", mix, 1)
     if len(mix) != n_layers:
         raise ValueError(
             f"The mix should have {n_layers} weights, one for each layer. Received: "
             f"{list(mix)}"
         )
-    weights = np.exp(np.float32(mix) - np.max(mix))
-    return (weights / weights.sum()).tolist()
+    return mix_values(mix)
 
 
 def read_litert(
@@ -84,9 +85,9 @@ def read_litert(
     arithmetic: str | None,
     threads: int | None,
 ) -> LiteElmo:
-    """The model of a `.tflite` file, or in int8 of a file in the cache, made at the first use."""
+    """The model of a `.tflite` file, or of a file in the cache, made at the first use."""
     if Path(model).suffix != LITE:
-        return _read_or_convert(model, weights, threads)
+        return _read_or_convert(model, weights, arithmetic or "float32", threads)
     if weights:
         raise ValueError(f"{model} holds its weights. Leave out {weights}.")
     lite = LiteElmo.read(Path(model), threads)
@@ -99,35 +100,58 @@ def read_litert(
     return lite
 
 
-def _read_or_convert(model, weights, threads):
+def _read_or_convert(model, weights, arithmetic, threads):
     library()  # before a model is downloaded and converted
     options, weights_file = local_files(model, weights)
     parts = [p for p in (options, weights_file) if p is not None]
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
-    source = hashlib.sha256(f"{VERSION} {CONVERTED}".encode())
+    source = hashlib.sha256(f"{VERSION} {arithmetic}".encode())
     for file in files:
         if not file.match(OF_SOFTMAX[0]):  # which vectors don't need
             source.update(f" {file.name} {file_digest(file)}".encode())
     source = source.hexdigest()
-    folder = cache_folder() / LITERT
-    path = folder / f"{model_title(model)}-{CONVERTED}-{source[:16]}.tflite"
+    folder = converted_folder()
+    path = folder / f"{model_title(model)}-{arithmetic}-{source[:16]}.tflite"
     if lite := _read_cached(path, source, threads):
         return lite
-    message = f"Waiting for another process, which converts {model}."
-    with only_writer(folder, message):
+    convert = functools.partial(_convert, options, weights_file, arithmetic, source)
+    with contextlib.ExitStack() as stack:
+        message = f"Waiting for another process, which converts {model}."
+        try:
+            stack.enter_context(only_writer(folder, message))
+        except OSError as error:
+            _say_it_is_not_kept(model, error)
+            return LiteElmo(convert(), threads)
         if lite := _read_cached(path, source, threads):
             return lite
-        with quiet_import():
-            from elmo_keras.elmo import Elmo
-            from elmo_keras.lite.convert import convert
-
-        elmo = Elmo.from_pretrained(options, weights=weights_file)
-        convert(elmo, path, CONVERTED, source=source)
+        file = convert()
+        try:
+            write_lite(path, file)
+        except OSError as error:  # such as a full disk
+            _say_it_is_not_kept(model, error)
+            return LiteElmo(file, threads)
+        remove_converted(MOST_CONVERTED)
         return LiteElmo.read(path, threads)
+
+
+def _say_it_is_not_kept(model, error):
+    print(f"{model} is converted at each start. {error.strerror}", file=sys.stderr)
+
+
+def _convert(options, weights, arithmetic, source):
+    from elmo_keras.lite.convert import convert
+
+    files = find_model(options, weights=weights)
+    mix = mix_values(*files.mix) if files.mix else None
+    return convert(files.config, files.datasets, arithmetic, mix=mix, source=source)
 
 
 def _read_cached(path, source, threads):
     """The model of a file in the cache; None if it is damaged, or another's."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, ValueError):
         lite = LiteElmo.read(path, threads)
-        return lite if lite.metadata.get("source") == source else None
+        if lite.metadata.get("source") == source:
+            with contextlib.suppress(OSError):  # of a folder that is only read
+                os.utime(path)  # those that were used last are kept
+            return lite
+    return None
