@@ -14,6 +14,7 @@ import numpy as np
 from elmo_keras.config import Arithmetic, read_options
 from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.engines.backend import LITERT, choose_backend
 from elmo_keras.embed.outputs import is_npy, is_parquet
 from elmo_keras.embed.writers.npy import open_npy
 from elmo_keras.files import (
@@ -76,7 +77,7 @@ def search(
         file: text, or vectors in Parquet
         query: a text or tokens
         model: a model directory, a zip, or a published model's name or address
-        arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        arithmetic: float32 if not given; int8 is by LiteRT, bfloat16 by TensorFlow
         top: number of sentences
         layers: of a text; mix if not given
         center: subtract the mean of all sentences, which they have in common
@@ -117,7 +118,7 @@ def search(
         raise ValueError(f"{file} holds no sentence.")
     name = str(sentences.metadata.get("layers", layers))
     chosen = int(name) if name.isdecimal() else name
-    if arithmetic != "int8":
+    if choose_backend(model, arithmetic) != LITERT:
         import_tensorflow()
     embedder = Embedder(model, layers=chosen, pooling="mean", arithmetic=arithmetic)
     if index is not None:

@@ -8,7 +8,8 @@ from cyclopts import Parameter
 
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.corpus import embed_corpus
-from elmo_keras.embed.embedder import Embedder, uses_litert
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.engines.backend import LITERT, Backend, choose_backend
 from elmo_keras.embed.outputs import check_output, check_output_folder, is_npy
 from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.hub.catalogue import parts_of_model
@@ -47,6 +48,7 @@ def embed(
     lower_case: bool = False,
     float16: bool = False,
     arithmetic: Arithmetic | None = None,
+    backend: Backend | None = None,
     shard: Shard = (1, 1),
     tokens_at_once: Count | None = None,
     cache_megabytes: Count = 256,
@@ -85,7 +87,8 @@ def embed(
         keep_sentence_boundaries: keep the vectors of `<S>` and `</S>`, two more of each line
         lower_case: embed the tokens in lower case
         float16: write numbers in 2 bytes, not 4
-        arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        arithmetic: float32 if not given; int8 is by LiteRT, bfloat16 by TensorFlow
+        backend: what computes: litert if not given, or tensorflow on a GPU
         shard: I/N, the I-th of every N lines
         tokens_at_once: tokens in a batch
         cache_megabytes: memory for the vectors of words
@@ -119,7 +122,7 @@ def embed(
         check_output(output, read, shard=shard, pooling=pooling, overwrite=overwrite)
     # A published model is downloaded while Ctrl-C still ends the command at once.
     local_files(source, weights)
-    if engine is None and not uses_litert(source, arithmetic):
+    if engine is None and choose_backend(source, arithmetic, backend) != LITERT:
         import_tensorflow()
     with stopping() as stop:
         embedder = Embedder(
@@ -133,6 +136,7 @@ def embed(
             lower_case=lower_case,
             dtype="float16" if float16 else "float32",
             arithmetic=arithmetic,
+            backend=backend,
             tokens_at_once=tokens_at_once,
             cache_bytes=cache_megabytes * 2**20,
             lazy=engine is not None,  # workers read the model

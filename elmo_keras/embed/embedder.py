@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
@@ -14,7 +13,8 @@ import numpy as np
 
 from elmo_keras.argument_checks import check_choices, check_counts, check_finite
 from elmo_keras.config import Arithmetic
-from elmo_keras.embed.engines.engine import LITE, Engine
+from elmo_keras.embed.engines.backend import LITERT, Backend, choose_backend
+from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.files import installed_version
 from elmo_keras.hub.local_files import absolute
@@ -54,16 +54,16 @@ class Embedder:
 
     Sentences are sorted by length and packed without padding, and the
     context-independent vectors of words are kept from one call to the next. There is
-    no other state. Where there is a GPU, batches are padded to a few shapes instead,
-    which XLA compiles at their first use.
+    no other state. On a GPU, batches are padded to a few shapes instead, which XLA
+    compiles at their first use.
 
     Several threads can use one embedder. Its pickle holds the path or name of the
     model, not the weights. Embedders are equal if all their arguments are.
 
     Args:
-        model: a model that `Elmo.from_pretrained` reads; a `.tflite` file, which takes
-            neither TensorFlow nor Keras; or an `Elmo` layer, whose weights must not
-            change any more, and of which an embedder can't be pickled.
+        model: a model that `Elmo.from_pretrained` reads; a `.tflite` file; or an `Elmo`
+            layer, whose weights must not change any more, and of which an embedder can't
+            be pickled.
         weights: the path of published HDF5 weights, if `model` is an `options.json`.
         layers: `"mix"`, the model's own mix of its layers, or their average if it has
             none; `"average"`, `"top"`, `"all"`, or the index of a layer.
@@ -72,16 +72,19 @@ class Embedder:
         pooling: None for a vector of each token; `"mean"` or `"max"` for one vector
             of each sentence, over its tokens, 0 if it has none.
         dtype: the type of the arrays' numbers, `"float32"` or `"float16"`.
-        arithmetic: what computes. `"int8"`: LiteRT, without TensorFlow, from a file that
-            is made in the cache at the first use. Or TensorFlow, by Keras' dtype policy
-            `"float32"`, the default, `"bfloat16"` or `"mixed_bfloat16"`.
+        arithmetic: of the products: `"float32"`, the default; `"int8"`, by LiteRT; or
+            `"bfloat16"` or `"mixed_bfloat16"`, by TensorFlow.
+        backend: what computes: `"litert"`, without TensorFlow, from a file that is made
+            in the cache at the first use; or `"tensorflow"`, whose vectors differ in the
+            last digits. By default LiteRT, but TensorFlow for an `Elmo` layer, where there
+            is a GPU of NVIDIA, and where LiteRT is missing.
         tokenizer: how a `str` is split into tokens: at `"spaces"`, into `"words"` and
             punctuation, or by a function; by default as the model's text was.
         keep_sentence_boundaries: whether the vectors of `<S>` and `</S>` are kept, two
             more tokens of each sentence, in the result and for `pooling`.
         lower_case: whether tokens are embedded in lower case.
-        tokens_at_once: about how many tokens are computed together, by default 8192, or
-            2048 with LiteRT.
+        tokens_at_once: about how many tokens are computed together, by default 2048, or
+            8192 with TensorFlow.
         cache_bytes: about how much memory is used to keep the vectors of words.
         threads: with LiteRT, 1 or 2: by default one for each direction.
         lazy: whether the model is read at the first use, as by a pickled embedder.
@@ -108,6 +111,7 @@ class Embedder:
     pooling: str | None = None
     dtype: str = "float32"
     arithmetic: str | None = None
+    backend: Backend | None = None
     tokenizer: str | Callable[[str], Sequence[str]] | None = None
     keep_sentence_boundaries: bool = False
     lower_case: bool = False
@@ -140,6 +144,7 @@ class Embedder:
                 "`weights` and `arithmetic` belong to a model that is read, not to a layer."
             )
         check_choices((None, *get_args(Arithmetic)), arithmetic=self.arithmetic)
+        self._backend  # noqa: B018, it is checked
         if self.tokenizer is not None:
             find_tokenizer(self.tokenizer)
         if not is_layer:
@@ -273,6 +278,8 @@ class Embedder:
     @property
     def elmo(self) -> "Elmo":
         """The layer that computes the vectors; LiteRT has none."""
+        if self.is_lite:
+            raise AttributeError("LiteRT has no layer. `backend='tensorflow'` has one.")
         return self.engine.elmo  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
@@ -283,7 +290,12 @@ class Embedder:
     @property
     def is_lite(self) -> bool:
         """Whether LiteRT computes, and TensorFlow isn't needed."""
-        return uses_litert(self.model, self.arithmetic)
+        return self._backend == LITERT
+
+    @property
+    def _backend(self):
+        read = self._read.backend  # which a pickle keeps
+        return read or choose_backend(self.model, self.arithmetic, self.backend)
 
     @property
     def _tokenizer(self):
@@ -352,6 +364,7 @@ class Embedder:
             return read
 
     def _read_engine(self) -> Engine:
+        self._read.backend = self._backend
         if self.is_lite:
             from elmo_keras.embed.engines.litert import LiteRTEngine, read_litert
 
@@ -386,7 +399,7 @@ class Embedder:
         fingerprint = read.expected if read.engine is None else self.fingerprint
         fields = [field.name for field in dataclasses.fields(self) if field.init]
         arguments = {name: getattr(self, name) for name in fields}
-        return _unpickle, (arguments, fingerprint)
+        return _unpickle, (arguments, fingerprint, read.backend)
 
 
 class _Read:
@@ -397,17 +410,13 @@ class _Read:
         self.engine: Any = None
         self.words: Any = None
         self.expected: str | None = None
+        self.backend: str | None = None
 
 
-def _unpickle(arguments, fingerprint):
+def _unpickle(arguments, fingerprint, backend):
     embedder = Embedder(**arguments, lazy=True)
-    embedder._read.expected = fingerprint
+    embedder._read.expected, embedder._read.backend = fingerprint, backend
     return embedder
-
-
-def uses_litert(model: Any, arithmetic: str | None) -> bool:
-    is_path = isinstance(model, (str, os.PathLike))
-    return arithmetic == "int8" or (is_path and Path(model).suffix == LITE)
 
 
 def _normalize(array):

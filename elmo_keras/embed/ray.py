@@ -22,6 +22,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.engines.backend import LITERT, choose_backend
 from elmo_keras.embed.outputs import Parts, Summary, check_output_folder
 from elmo_keras.embed.text_rows import PIECE_BYTES, Piece, TextRows, split_pieces
 from elmo_keras.embed.writers.parquet import Row, Rows
@@ -101,9 +102,17 @@ def on_this_worker(embedder: Embedder) -> Embedder:
         return embedder
     assigned = context.get_assigned_resources()
     n_threads = max(1, int(assigned.get("CPU", 1)))
-    if embedder.is_lite:
+    chosen = choose_backend(
+        embedder.model,
+        embedder.arithmetic,
+        embedder.backend,
+        on_gpu=bool(assigned.get("GPU")),
+    )
+    if chosen == LITERT:
         n_threads = embedder.threads or min(2, n_threads)
-        return dataclasses.replace(embedder, threads=n_threads, lazy=True)
+        return dataclasses.replace(
+            embedder, backend=chosen, threads=n_threads, lazy=True
+        )
     import tensorflow as tf  # LiteRT does without it
 
     with contextlib.suppress(RuntimeError):  # TensorFlow computes already

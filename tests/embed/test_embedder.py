@@ -19,6 +19,7 @@ from elmo_keras import (
     embed_corpus,
     read_embeddings,
 )
+from elmo_keras.embed.engines import backend
 from elmo_keras.formats.model_directory import save_model
 from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
@@ -124,6 +125,37 @@ def test_a_pickled_embedder_reads_its_model_at_the_first_use(means, model_direct
     assert pickle.loads(pickle.dumps(lazy)).fingerprint == means.fingerprint
 
 
+def test_litert_computes_unless_tensorflow_is_asked_for(
+    model_directory, monkeypatch, capsys
+):
+    def is_lite(**options):
+        return Embedder(model_directory, lazy=True, **options).is_lite
+
+    monkeypatch.setattr(backend, "_GPU", ())
+    assert is_lite() and is_lite(arithmetic="float32") and is_lite(arithmetic="int8")
+    assert not is_lite(arithmetic="bfloat16") and not is_lite(backend="tensorflow")
+    pickled = pickle.dumps(Embedder(model_directory, tokens_at_once=10))
+    monkeypatch.setattr(backend, "_GPU", (model_directory,))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert not is_lite() and is_lite(backend="litert") and is_lite(arithmetic="int8")
+    assert pickle.loads(pickled).is_lite  # what computed before it was pickled
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    assert is_lite()
+    with pytest.raises(AttributeError, match="backend='tensorflow'` has one"):
+        Embedder(model_directory).elmo  # noqa: B018
+
+    def missing():
+        raise ImportError("ai-edge-litert is missing")
+
+    monkeypatch.setattr(backend, "library", missing)
+    backend._has_litert.cache_clear()
+    assert not is_lite() and not is_lite() and is_lite(arithmetic="int8")
+    backend._has_litert.cache_clear()
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("TensorFlow computes, which starts seconds later")
+    assert line.endswith("ai-edge-litert is missing")
+
+
 def test_what_changes_vectors_changes_the_fingerprint(means, model_directory):
     changes = {"lower_case": True, "keep_sentence_boundaries": True, "layers": "top"}
     changes |= {"dtype": "float16", "pooling": "max", "gamma": 2.0}
@@ -162,7 +194,8 @@ def test_vectors_that_overflow_are_refused(quick, gamma, dtype, message):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_is_told_to_be_spawned(means):
+def test_a_forked_process_is_told_to_be_spawned(elmo):
+    means = Embedder(elmo, pooling="mean", tokens_at_once=10)
     means(["a"])
     child = os.fork()
     if not child:
@@ -190,6 +223,8 @@ def test_what_names_no_model_is_refused(model):
     [
         ({"tokens_at_once": 0}, "`tokens_at_once` should be an integer from 1 to"),
         ({"arithmetic": "bfloat16"}, "belong to a model that is read"),
+        ({"backend": "litert"}, "TensorFlow `Elmo` layers and bfloat16. Received"),
+        ({"backend": "numpy"}, "`backend` should be one of"),
         ({"tokenizer": 5}, "`tokenizer` should be one of"),
         ({"pooling": "sum"}, "`pooling` should be one of"),
         ({"layers": 1.0}, "`layers` should be one of"),

@@ -1,13 +1,16 @@
 """The biLM in LiteRT against the layers that it was converted from."""
 
 import dataclasses
+import json
 import sys
 
+import h5py
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig
+from elmo_keras.formats.model_directory import find_model
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import WordIds, boundary_tokens
 from tests.support.dictionaries import dictionary_config
@@ -16,6 +19,7 @@ from tests.support.models import convert_layer, randomize
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
 from elmo_keras.lite import runtime
+from elmo_keras.lite.convert import convert
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Model
 from elmo_keras.lite.layers import LiteDense
@@ -168,14 +172,17 @@ def test_int8_vectors_point_where_those_of_the_layers_do(elmo, of_file):
         assert cosines.mean() > 0.99  # of 5 numbers; larger vectors are nearer
 
 
+@pytest.mark.parametrize("arithmetic", ["int8", "float32"])
 @pytest.mark.parametrize("elmo", LAYOUTS, indirect=True)
-def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(elmo, of_file):
-    lite = of_file("int8", threads=2)
+def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(
+    elmo, of_file, arithmetic
+):
+    lite = of_file(arithmetic, threads=2)
     lengths = np.concatenate([LENGTHS] * 9)  # more than one group of rows
     words = sentences_of(elmo.config, lengths)
     x = lite.word_vectors(words)
     together = lite.layers_of_vectors(x, lengths)
-    one_thread = of_file("int8", threads=1)
+    one_thread = of_file(arithmetic, threads=1)
     first = place = 0
     for length in lengths[:20]:
         own = words[place : place + length + 2]
@@ -186,6 +193,40 @@ def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(elmo, of_file):
         for a, b in zip(alone, together, strict=True):
             np.testing.assert_array_equal(a, b[first : first + length])
         first, place = first + length, place + length + 2
+
+
+def test_the_published_vectors_are_reproduced(data, capsys):
+    def file(name):
+        return data(f"fixtures/bilm-tf/{name}")
+
+    files = find_model(file("options.json"), weights=file("lm_weights.hdf5"))
+    lite = LiteElmo(convert(files.config, files.datasets, "float32"))
+    worst, values = 0.0, 0
+    for k, column in enumerate(
+        json.loads(file("lm_embeddings_sentences.json").read_text())
+    ):
+        sentences = [["<S>", *sentence.split(), "</S>"] for sentence in column]
+        # The fixture's state flows from sentence to sentence, in both directions, as
+        # within one long sentence.
+        top = {}
+        for step, order in ((1, range(len(column))), (-1, range(len(column))[::-1])):
+            words = [word.encode() for i in order for word in sentences[i]]
+            x = lite.word_vectors(words)
+            lengths = np.array([len(words) - 2])
+            layer = lite.layers_of_vectors(x, lengths, keep_boundaries=True)[-1]
+            half = np.split(layer, 2, axis=-1)[step == -1]
+            ends = np.cumsum([len(sentences[i]) for i in order])[:-1]
+            for i, vectors in zip(order, np.split(half, ends)):
+                top[i] = [*top.get(i, []), vectors[1:-1]]
+        with h5py.File(file(f"lm_embeddings_{k}.hdf5")) as golden:
+            for i, halves in top.items():
+                expected = golden[str(i)][...]
+                actual = np.stack(halves)
+                worst = max(worst, np.abs(actual - expected).max())
+                values += expected.size
+    with capsys.disabled():
+        print(f"\n30 golden sentences, {values} values: largest difference {worst:.2e}")
+    assert values > 20_000 and worst < 2e-6
 
 
 @pytest.mark.parametrize("elmo", LAYOUTS[:1], indirect=True)
