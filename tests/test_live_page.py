@@ -29,7 +29,7 @@ from tests.support.heads import make_head
 from tests.support.models import random_bilm
 from tests.support.paths import ROOT
 
-pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 pytestmark = pytest.mark.slow
 
 LIVE = ROOT / "docs" / "live"

@@ -3,7 +3,7 @@
     python docs/live/build.py site/live en=MODEL ko=MODEL
 
 The models are what `Elmo.from_pretrained` reads; the package's come with their heads. It
-needs the extra `litert`, Node.js with npm, and the network, unless npm has the packages in
+needs LiteRT, Node.js with npm, and the network, unless npm has the packages in
 its cache.
 """
 

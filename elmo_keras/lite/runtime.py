@@ -6,6 +6,7 @@ once.
 
 import ctypes
 import functools
+import importlib
 import importlib.resources
 import math
 import os
@@ -19,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from elmo_keras.argument_checks import import_extra
 from elmo_keras.quiet import quiet
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions; others are tried before use
@@ -95,9 +95,12 @@ class CompiledModel:
 
 
 def import_litert(*part: str) -> Any:
-    return import_extra(
-        ".".join(["ai_edge_litert", *part]), "litert", "LiteRT is missing"
-    )
+    try:
+        return importlib.import_module(".".join(["ai_edge_litert", *part]))
+    except ImportError as error:
+        raise ImportError(
+            "LiteRT is missing: pip install 'ai-edge-litert>=2.1.6'"
+        ) from error
 
 
 @functools.cache

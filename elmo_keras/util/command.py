@@ -16,7 +16,6 @@ BY_SIGNAL = 128  # and its number
 OUTPUT_CLOSED = BY_SIGNAL + 13  # as of SIGPIPE
 # Package → the extra of elmo-keras that installs it.
 EXTRAS = {
-    "ai_edge_litert": "litert",
     "aiohttp": "serve",
     "faiss": "index",
     "grpc": "serve",

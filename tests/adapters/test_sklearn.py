@@ -9,7 +9,7 @@ import pytest
 from elmo_keras import Embedder
 
 pytest.importorskip("sklearn", reason="needs scikit-learn")
-pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 from sklearn.base import clone
 

@@ -28,7 +28,7 @@ from tests.support.commands import command
 
 main = command("search")
 faiss = pytest.importorskip("faiss", reason="needs faiss-cpu")
-pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 SENTENCES = [
     "the river rose after the rain .",

@@ -278,7 +278,7 @@ OPTIONS = "--tokens-at-once", "300"
 
 @pytest.mark.slow
 def test_a_killed_and_an_interrupted_command_resume(quick, tmp_path):
-    pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+    pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
     source, whole, output = (tmp_path / n for n in ("text", "whole.hdf5", "out.hdf5"))
     source.write_text("\n".join(runs.text_of(12_000, seed=1)))
     runs.run_whole(source, whole, quick, *OPTIONS)

@@ -6,7 +6,7 @@ import pytest
 from elmo_keras import Embedder
 from tests.support.embedding_runs import text_of
 
-pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 from elmo_keras.embed.engines.engine import pool
 

@@ -16,7 +16,7 @@ from elmo_keras.text.word_ids import WordIds, boundary_tokens
 from tests.support.dictionaries import dictionary_config
 from tests.support.models import convert_layer, randomize
 
-pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 from elmo_keras.lite import runtime
 from elmo_keras.lite.convert import convert

@@ -26,7 +26,7 @@ from tests.support.exported import elmo_layer
 embed, export, search = map(command, ("embed", "export", "search"))
 train_head = command("train-head")
 
-pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 LITE = "--format", "litert"
 SENTENCES = ["A short sentence .", "", ["Two", "tokens"], "한국어 🙂"]

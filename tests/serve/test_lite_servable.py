@@ -21,7 +21,7 @@ from tests.support.serving_requests import predict_request
 from tests.support.stand_in import asking, refused, serving
 from tests.support.waiting import PATIENCE
 
-pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 from elmo_keras.serve.lite_servable import LiteServable
 
