@@ -5,6 +5,8 @@ import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras.analyses import predictions
+from elmo_keras.formats.model_directory import save_model
+from elmo_keras.lite import language_model
 from tests.support.commands import command
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
@@ -14,28 +16,39 @@ score, substitutes = command("score"), command("substitutes")
 
 
 @pytest.fixture(scope="module")
-def model():
-    bilm = random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
-    return LanguageModel(bilm, VOCABULARY, tokens_at_once=12)
+def bilm():
+    return random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
 
 
-@pytest.fixture
-def read(model, monkeypatch):
-    """Lets commands "read" the model, so that its graphs are traced once."""
-    monkeypatch.setattr(LanguageModel, "from_pretrained", {"lm": model}.get)
+@pytest.fixture(scope="module")
+def lm(bilm, tmp_path_factory):
+    """The path of its model directory, with a cache beside it."""
+    folder = tmp_path_factory.mktemp("lm")
+    save_model(folder / "lm", bilm, VOCABULARY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELMO_KERAS_CACHE", str(folder / "cache"))
+        yield str(folder / "lm")
 
 
-def log_probabilities(model, tokens, direction):
+@pytest.fixture(scope="module", params=["tensorflow", "litert"])
+def model(request, bilm, lm):
+    if request.param == "tensorflow":
+        return LanguageModel(bilm, VOCABULARY, tokens_at_once=12)
+    pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
+    return predictions.read_language_model(lm)
+
+
+def log_probabilities(bilm, tokens, direction):
     """By the oracle: what each token's target has, in reading order."""
-    losses, _ = expected_losses(model.bilm, VOCABULARY, tokens, direction=direction)
+    losses, _ = expected_losses(bilm, VOCABULARY, tokens, direction=direction)
     return -losses
 
 
-def test_scores_are_those_of_the_oracle_in_the_order_of_the_sentences(model):
+def test_scores_are_those_of_the_oracle_in_the_order_of_the_sentences(model, bilm):
     for scores, tokens in zip(model.score(SENTENCES), SENTENCES, strict=True):
         assert scores.tokens == tuple(tokens)
-        forward = log_probabilities(model, tokens, 0)
-        backward = log_probabilities(model, tokens, 1)
+        forward = log_probabilities(bilm, tokens, 0)
+        backward = log_probabilities(bilm, tokens, 1)
         # float32 in the model, float64 in the oracle.
         np.testing.assert_allclose(scores.forward, forward[:-1], atol=1e-4)
         np.testing.assert_allclose(scores.backward, backward[:-1][::-1], atol=1e-4)
@@ -52,6 +65,23 @@ def test_unknown_words_are_marked_and_perplexity_counts_one_boundary(model):
     assert scores.unknown.tolist() == [False, True]
     expected = np.exp(-scores.totals.sum() / 2 / 3)
     assert scores.perplexity == pytest.approx(expected)
+
+
+def test_litert_and_tensorflow_find_the_same_probabilities(monkeypatch):
+    monkeypatch.setattr(language_model, "LOGITS_AT_ONCE", 150_000)  # three tokens
+    text = "The value of an unknownword is low .", "She went to the bank .", ""
+    exact, lite = (
+        LanguageModel.from_pretrained("en"),
+        predictions.read_language_model("en"),
+    )
+    for a, b in zip(exact.score(text), lite.score(text), strict=True):
+        for name in "forward", "backward", "boundaries":
+            # Sums in another order.
+            np.testing.assert_allclose(getattr(a, name), getattr(b, name), atol=2e-5)
+    tokens = text[1].split()
+    expected = exact.likeliest(tokens, 4, top=20)
+    for (word, a), (other, b) in zip(expected, lite.likeliest(tokens, 4, top=20)):
+        assert word == other and a == pytest.approx(b, abs=2e-5)
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
@@ -92,11 +122,11 @@ def test_other_positions_and_directions_are_refused(model):
         model.likeliest(["a"], 0, direction="up")
 
 
-@pytest.mark.usefixtures("read")
-def test_the_command_prints_a_line_for_each_sentence(model, tmp_path, capsys):
+def test_the_command_prints_a_line_for_each_sentence(bilm, lm, tmp_path, capsys):
+    model = LanguageModel(bilm, VOCABULARY)
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(tokens) for tokens in SENTENCES))
-    assert score([str(text), "--model", "lm"]) == 0
+    assert score([str(text), "--model", lm]) == 0
     heading, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert heading == predictions.SENTENCES
     for number, (row, scores) in enumerate(zip(rows, model.score(SENTENCES)), 1):
@@ -105,30 +135,27 @@ def test_the_command_prints_a_line_for_each_sentence(model, tmp_path, capsys):
     assert len(rows) == len(SENTENCES)
 
 
-@pytest.mark.usefixtures("read")
-def test_the_command_writes_a_line_for_each_token(tmp_path):
+def test_the_command_writes_a_line_for_each_token(lm, tmp_path):
     text, output = tmp_path / "text.txt", tmp_path / "scores.tsv"
     text.write_text("a b\n\nc\n")
-    command = [str(text), "--model", "lm", "--tokens", "--output", str(output)]
+    command = [str(text), "--model", lm, "--tokens", "--output", str(output)]
     assert score(command) == 0
     rows = [line.split("\t") for line in output.read_text().splitlines()[1:]]
     assert [" ".join(row[:3]) for row in rows] == ["1 0 a", "1 1 b", "3 0 c"]
     assert score(command) == 2  # the file exists
 
 
-@pytest.mark.usefixtures("read")
-def test_the_command_prints_substitutes(capsys):
+def test_the_command_prints_substitutes(lm, capsys):
     word = VOCABULARY.words[3]
-    assert substitutes([f"{word} x", "--word", word, "--model", "lm"]) == 0
+    assert substitutes([f"{word} x", "--word", word, "--model", lm]) == 0
     assert word not in capsys.readouterr().out.split()
     command = [f"{word} x", "--position", "0", "--direction", "backward", "--top", "1"]
-    assert substitutes([*command, "--model", "lm"]) == 0
+    assert substitutes([*command, "--model", lm]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-@pytest.mark.usefixtures("read")
-def test_a_word_that_is_not_in_one_place(capsys):
-    assert substitutes(["a b a", "--word", "a", "--model", "lm"]) == 2
+def test_a_word_that_is_not_in_one_place(lm, capsys):
+    assert substitutes(["a b a", "--word", "a", "--model", lm]) == 2
     assert "'a' is at the positions [0, 2]. Give --pos" in capsys.readouterr().err
 
 
@@ -138,6 +165,6 @@ KO = "ko", "나는 어제 배를 먹었다 .", 2, "밥을 아침을 저녁을"
 
 @pytest.mark.parametrize("name, sentence, position, expected", [EN, KO])
 def test_substitutes_fit_the_sentence(name, sentence, position, expected):
-    model = LanguageModel.from_pretrained(name)
+    model = predictions.read_language_model(name)
     found = model.substitutes(sentence.split(), position, top=5)
     assert {word for word, _ in found} > {*expected.split()}

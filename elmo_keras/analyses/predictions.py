@@ -5,20 +5,23 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from elmo_keras.embed.engines.backend import LITERT, choose_backend
+from elmo_keras.embed.engines.litert import read_litert
 from elmo_keras.files import replacing
+from elmo_keras.formats.model_directory import find_model
+from elmo_keras.formats.published import finite_values
 from elmo_keras.hub.catalogue import parts_of_model
+from elmo_keras.lite.language_model import LiteLanguageModel
+from elmo_keras.predictions import Predictions, SentenceScores
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentences import words_of_sentences
 from elmo_keras.util.arguments import Count, Index
 from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_new_file
-
-if TYPE_CHECKING:
-    from elmo_keras.language_model import SentenceScores
 
 SENTENCES = "line tokens unknown forward backward perplexity text".split()
 TOKENS = "line position token unknown forward backward".split()
@@ -51,14 +54,11 @@ def score(
     if output is not None:
         check_apart([output], [Path(file), *parts_of_model(model)])
         check_new_file(output)
-    import_tensorflow()
-    from elmo_keras.language_model import LanguageModel
-
     head, rows = (TOKENS, token_rows) if tokens else (SENTENCES, sentence_rows)
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
         text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
-        language_model = LanguageModel.from_pretrained(model)
+        language_model = read_language_model(model)
         table = sys.stdout
         if output is not None:
             path = stack.enter_context(replacing(output))
@@ -71,7 +71,25 @@ def score(
                 print(number, *row, sep="\t", file=table)
 
 
-def sentence_rows(scores: "SentenceScores") -> Iterator[tuple]:
+def read_language_model(model: str) -> Predictions:
+    """The language model by LiteRT, or by TensorFlow as `choose_backend` says."""
+    if choose_backend(model) != LITERT:
+        import_tensorflow()
+        from elmo_keras.language_model import LanguageModel
+
+        return LanguageModel.from_pretrained(model)
+    files = find_model(model)
+    vocabulary = files.predicted_words(model)
+    softmax = files.softmax(vocabulary)
+    return LiteLanguageModel(
+        read_litert(model, None, "float32", None),
+        finite_values("softmax/W", softmax["softmax/W"]),
+        finite_values("softmax/b", softmax["softmax/b"]),
+        vocabulary,
+    )
+
+
+def sentence_rows(scores: SentenceScores) -> Iterator[tuple]:
     """The cells of a sentence after the line number."""
     forward, backward = (f"{total:.4f}" for total in scores.totals)
     text, perplexity = " ".join(scores.tokens), f"{scores.perplexity:.2f}"
@@ -79,7 +97,7 @@ def sentence_rows(scores: "SentenceScores") -> Iterator[tuple]:
     yield len(scores.tokens), n_unknown, forward, backward, perplexity, text
 
 
-def token_rows(scores: "SentenceScores") -> Iterator[tuple]:
+def token_rows(scores: SentenceScores) -> Iterator[tuple]:
     """The cells of each token after the line number; positions count from 0."""
     columns = zip(scores.tokens, scores.unknown, scores.forward, scores.backward)
     for position, (token, unknown, forward, backward) in enumerate(columns):
@@ -113,12 +131,8 @@ def substitutes(
     """
     if (word is None) == (position is None):
         raise ValueError("Give either --word or --position.")
-    import_tensorflow()
-    from elmo_keras.language_model import LanguageModel
-
-    language_model = LanguageModel.from_pretrained(model)
-    text, tokenizer = " ".join(sentence), language_model.bilm.config.tokenizer
-    [tokens] = words_of_sentences(text, tokenizer)
+    language_model = read_language_model(model)
+    [tokens] = words_of_sentences(" ".join(sentence), language_model.tokenizer)
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")
     if position is None:

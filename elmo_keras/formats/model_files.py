@@ -87,6 +87,15 @@ class ModelFiles:
         in_checkpoint = self.is_checkpoint and "softmax/W" in self.datasets
         return self.softmax_path is not None or in_checkpoint
 
+    def predicted_words(self, model: str | Path) -> Vocabulary:
+        """The vocabulary of a softmax; a ValueError names the model if it has none."""
+        if self.vocabulary is None or not self.has_softmax:
+            raise ValueError(
+                f"{model} should have a softmax and its vocabulary, which predict "
+                "words. It has vectors only."
+            )
+        return self.vocabulary
+
     def bilm(self, **kwargs) -> "BidirectionalLanguageModel":
         from elmo_keras.bilm import BidirectionalLanguageModel
         from elmo_keras.layers.blocked_weights import values_read_later
