@@ -108,7 +108,7 @@ class Head:
     @property
     def is_light(self) -> bool:
         """Whether its network runs without TensorFlow."""
-        return self.kind.light is not None and not self.vectors.character_dim
+        return self.kind.light is not None
 
     def weight(self, name: str, *shape: int) -> np.ndarray:
         """A weight in float32, which should have this shape."""

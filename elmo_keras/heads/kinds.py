@@ -63,6 +63,7 @@ _ROWS = (
         task="coreference.task:Coreference",
         model="coreference.model:CoreferenceModel",
         pipeline="coreference.pipeline:CoreferencePipeline",
+        light="coreference.light:LightCoreference",
     ),
     Kind(
         "qa",

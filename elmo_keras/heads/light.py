@@ -7,16 +7,18 @@ sums of whole numbers, which are exact in any order.
 import numpy as np
 
 from elmo_keras.argument_checks import check_choices
+from elmo_keras.heads.characters import CHARACTERS, WIDTHS, LightCharacters
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.lite.layers import LiteBiLstm, LiteDense
 from elmo_keras.lite.scalar_mix import weighted_sum
+from elmo_keras.text.word_ids import PADDING
 
 _LSTM = "kernel", "recurrent_kernel", "bias"
 
 
 class LightTokenVectors:
-    """`TokenVectors` without characters: words, and the mixes of ELMo's layers."""
+    """`TokenVectors`: words, characters, and the mixes of ELMo's layers."""
 
     def __init__(self, head: Head):
         arguments = head.vectors
@@ -39,7 +41,12 @@ class LightTokenVectors:
             for name, ids in (("words", self.ids), ("endings", self.ending_ids))
         )
         n_tables = bool(self.ids) + bool(self.ending_ids)
-        self.input_dim += n_tables * arguments.word_dim
+        self.input_dim += n_tables * arguments.word_dim + arguments.character_dim
+        self._characters = (
+            _read_characters(head, arguments.character_dim)
+            if arguments.character_dim
+            else None
+        )
         self._sizes = range(1, max(map(len, arguments.endings), default=0) + 1)
 
     def __call__(self, batch: TokenBatch) -> tuple[np.ndarray, np.ndarray | None]:
@@ -57,10 +64,26 @@ class LightTokenVectors:
                 for n in self._sizes
             )
             at_input.append(sum(vectors))
+        if self._characters is not None:
+            at_input.append(self._characters(batch.tokens))
         if self._place != "output":
             at_input.append(mixes[0])
         at_output = None if self._place == "input" else mixes[-1]
         return np.concatenate(at_input, axis=1), at_output
+
+
+def _read_characters(head, dim):
+    name, n = "encoder/characters", dim // len(WIDTHS)
+    size = CHARACTERS.char_embedding_dim
+    filters = [
+        (
+            head.weight(f"{name}/kernel_{i}", width, size, n),
+            head.weight(f"{name}/bias_{i}", n),
+        )
+        for i, width in enumerate(WIDTHS)
+    ]
+    embeddings = head.weight(f"{name}/embeddings", PADDING + 1, size)
+    return LightCharacters(embeddings, filters)
 
 
 def _read_mix(head, name):

@@ -9,18 +9,15 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_choices, check_counts, check_names
-from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
+from elmo_keras.heads.characters import CHARACTERS, WIDTHS
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.unquantized import Embedding
 from elmo_keras.text.characters import StringSearch, characters_of_words
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.tokens import token_mask
 
-# Words become characters as in the published models.
-CHARACTERS = ElmoConfig.preset("original")
 PLACES = "input", "output", "both"  # where `TokenVectors` add ELMo
-WIDTHS = 3, 6  # bytes: three or six letters, one or two Hangul syllables
 
 
 def named_weights(layer: keras.Layer, *parts: str) -> dict[str, keras.Variable]:

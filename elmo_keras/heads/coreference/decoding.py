@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 Mention = tuple[int, int]
+# Distances of mentions from one of these up to the next share a vector.
+DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64
 NO_ANTECEDENT, NO_MENTION = -1, -2  # instead of the index of an antecedent
 
 

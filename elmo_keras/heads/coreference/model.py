@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_numbers
 from elmo_keras.heads.batches import ExampleBatches
-from elmo_keras.heads.coreference.decoding import find_clusters
+from elmo_keras.heads.coreference.decoding import DISTANCES, find_clusters
 from elmo_keras.heads.encoder import NEVER, masked_softmax
 from elmo_keras.heads.model import TaskModel
 from elmo_keras.heads.token_vectors import TokenVectors
@@ -69,10 +69,6 @@ class SpanVectors(keras.layers.Layer):
         scores = tf.gather(self.head_scores(h)[:, 0], tokens)
         weights = masked_softmax(scores[:, None], until & inside[:, None])
         return tf.matmul(weights, tf.gather(x, tokens))
-
-
-# Distances from one of these up to the next share a vector.
-DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

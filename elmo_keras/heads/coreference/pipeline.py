@@ -1,9 +1,13 @@
 """Coreference of texts."""
 
 import warnings
+from typing import Any
 
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.heads.coreference.decoding import find_clusters
 from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.texts import join, pieces
+from elmo_keras.heads.token_batch import TokenBatch
 
 # Tokens that are read at once, with the rest of the last sentence; of a sentence; and, with
 # padding, of a part.
@@ -14,6 +18,12 @@ class CoreferencePipeline(Pipeline):
     """The entities of a text: a list of clusters, each a list of mentions."""
 
     batch_size = 1  # so that each part of a text is one
+
+    def __init__(
+        self, name: str, model: Any, *, embedder: Embedder | None = None, **options: Any
+    ):
+        super().__init__(name, model, **options)
+        self._embedder = embedder  # of the sentences of a part, not of the part
 
     def split(self, text):
         sentences = [piece for s in text.sentences for piece in pieces(s, MAX_SENTENCE)]
@@ -29,9 +39,16 @@ class CoreferencePipeline(Pipeline):
     def predict(self, batch):
         """The number of tokens of each part, and its clusters: first and last tokens."""
         return [
-            (sum(map(len, part)), self.model.predict([part])[0] if part else [])
+            (sum(map(len, part)), self._clusters(part) if part else [])
             for part in batch.sentences
         ]
+
+    def _clusters(self, sentences, speakers=None):
+        if self._embedder is None:
+            return self.model.predict([sentences])[0]
+        document = TokenBatch(sentences, self._embedder.stream(sentences))
+        scores = self.model.scores(document, speakers)
+        return find_clusters(scores, self.model.singletons)
 
     def annotate(self, text, predictions):
         spans, results, before = join(text.spans), [], 0
@@ -47,7 +64,9 @@ class CoreferencePipeline(Pipeline):
 
     def predict_examples(self, examples):
         """The clusters of each document, read as a whole."""
-        return self.model.results(examples, self.model.batches(examples))
+        if self._embedder is None:
+            return self.model.results(examples, self.model.batches(examples))
+        return [self._clusters(e["sentences"], e.get("speakers")) for e in examples]
 
 
 def _bounded_parts(sentences):
