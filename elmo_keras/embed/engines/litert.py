@@ -14,7 +14,6 @@ import numpy as np
 from elmo_keras.argument_checks import check_finite
 from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.files import file_digest
-from elmo_keras.formats.model_directory import find_model
 from elmo_keras.hub.cache import converted_folder, only_writer, remove_converted
 from elmo_keras.hub.catalogue import OF_SOFTMAX, parts_of_model
 from elmo_keras.hub.local_files import local_files, model_title
@@ -139,6 +138,7 @@ def _say_it_is_not_kept(model, error):
 
 
 def _convert(options, weights, arithmetic, source):
+    from elmo_keras.formats.model_directory import find_model
     from elmo_keras.lite.convert import convert
 
     files = find_model(options, weights=weights)
