@@ -85,10 +85,10 @@ def train_head(
 
 def _check_light(kind, settings):
     """Refuses settings whose head a pipeline of two heads can't use, see `RolePipeline`."""
-    if settings.model is None or settings.fine_tune or settings.character_dim:
+    if settings.model is None or settings.fine_tune:
         raise ValueError(
-            f"A pipeline of {kind} needs a frozen language model, without the settings "
-            "`fine_tune` and `character_dim`."
+            f"A pipeline of {kind} needs a frozen language model: a `model`, without "
+            "`fine_tune`."
         )
 
 

@@ -297,7 +297,7 @@ def pipeline(model: str | Path) -> Any:
     with whole_head(folder):
         if head.is_light:
             network = load(head.kind.light)(head)
-            options["embedder"] = _embedder(head.language_model)
+            options["embedder"] = _embedder(head.language_model, head.kind.arithmetic)
             if card.language == "en":
                 options["truecase"] = _truecaser(head.language_model)
         else:
@@ -321,8 +321,8 @@ def pipeline_type(model: str | Path) -> str:
 
 
 @functools.lru_cache(maxsize=4)
-def _embedder(language_model):
-    return Embedder(language_model, layers="all", arithmetic="int8")
+def _embedder(language_model, arithmetic):
+    return Embedder(language_model, layers="all", arithmetic=arithmetic)
 
 
 @functools.lru_cache(maxsize=4)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.embed.embedder import LITE
+from elmo_keras.embed.engines.engine import LITE
 from elmo_keras.export.version_paths import versions
 from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.errors import not_found

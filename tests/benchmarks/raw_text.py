@@ -345,7 +345,7 @@ def score_coreference(path: Path, title: str, official: runner.Worker) -> None:
     for i, document in enumerate(documents):
         tokens = [token for sentence in document["sentences"] for token in sentence]
         ends = [*itertools.accumulate(len(token) + 1 for token in tokens)]
-        (found,) = pipe.model.predict([document["sentences"]])
+        (found,) = pipe.predict_examples([{"sentences": document["sentences"]}])
         for clusters, target in ((document["clusters"], gold), (found, on_tokens)):
             target += [[[i, a, b] for a, b in cluster] for cluster in clusters]
         in_text += [

@@ -426,8 +426,7 @@ def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     given = f"--train {train} --dev {train} --output {output}".split()
     given = [name.partition(",")[0], *given, *SMALL, "--model", str(model_directory)]
     given += ["--sentences", "1"] if name == "coref" else []
-    # Pipelines of roles need a head without characters.
-    given += ["--character-dim", "2"] if name != "srl" else []
+    given += ["--character-dim", "2"]
     assert command("train-head")(given) == 0
     content = (output / "results.json").read_bytes()
     results = json.loads(content)

@@ -54,9 +54,8 @@ class RolePipeline(Pipeline):
         super().__init__(name, model, **options)
         if self.folder is None or self.embedder is None:
             raise ValueError(
-                f"{name} labels the roles of given predicates. Make a head of it without "
-                f"characters, with one that finds predicates in its folder {PREDICATES}: "
-                "see `save_head`."
+                f"{name} labels the roles of given predicates. Make a head of it, with "
+                f"one that finds predicates in its folder {PREDICATES}: see `save_head`."
             )
         finder = read_head(self.folder / PREDICATES)
         if finder.card.digest != read_card(self.folder).digest:
