@@ -105,7 +105,7 @@ def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
         ("qa", lambda card: card.pop("elmo"), "`elmo` is missing"),
         ("coref", lambda c: c["model"].update(hidden_units=2**15 + 1), "0 to 32768"),
         ("coref", lambda card: card["model"].update(hidden_units=7), "shape"),
-        ("coref", lambda card: card["model"].update(longest="3"), "an integer from"),
+        ("coref", lambda card: card["model"].update(longest="3"), "should be int"),
         ("coref", lambda card: card["model"].update(other=1), "other"),
     ],
 )

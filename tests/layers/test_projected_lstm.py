@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras import block_shape
 from elmo_keras.layers import BidirectionalLSTM, ProjectedLSTM, blocked_weights
 from tests.support.models import built, with_gradients
 
@@ -62,9 +63,9 @@ def test_values_and_gradients_are_those_of_a_plain_loop(
 ):
     # Three tokens a piece: the pieces must fit together.
     tokens_at_once(3, units=UNITS)
-    monkeypatch.setattr(blocked_weights, "DEPTH", depth)
-    monkeypatch.setattr(blocked_weights, "WIDTH", width)
-    monkeypatch.setattr(blocked_weights, "SMALLEST", 0)
+    monkeypatch.setattr(block_shape, "DEPTH", depth)
+    monkeypatch.setattr(block_shape, "WIDTH", width)
+    monkeypatch.setattr(block_shape, "SMALLEST", 0)
     x, *state = VALUES[:3]
     for reverse in (False, True):
         lstm = lstm_with_values(reverse)
