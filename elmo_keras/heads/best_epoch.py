@@ -75,6 +75,11 @@ def fit_until_best(
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
         trained = [np.copy(w) for w in model.trainable_variables]
+        if not all(np.isfinite(w).all() for w in trained):
+            raise FloatingPointError(
+                f"Weights after epoch {epoch} are no finite numbers. Give a lower learning "
+                "rate."
+            )
         scores, predictions = score()
         scores = {name: float(value) for name, value in scores.items()}
         if progress:

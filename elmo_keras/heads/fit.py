@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.pipeline import BasePipeline, pipeline
 from elmo_keras.heads.run import prepare, resolve
 from elmo_keras.heads.task import Settings, Task
+from elmo_keras.text.word_rules import RULES
 from elmo_keras.util.command import CommandFailed
 
 
@@ -73,6 +75,7 @@ def train_head(
             train=train, output=Path(output), dev=dev, test=test, **settings
         )
         task = make(**options)
+        check_choices(tuple(RULES), tokenizer=task.tokenizer)
         if task.companions():
             _check_light(kind, resolve(run_settings, task.defaults))
         train_tasks(task, run_settings, progress=progress)

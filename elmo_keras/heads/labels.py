@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
 from elmo_keras.heads.reading import Rows, parse_all
 from elmo_keras.heads.task import Task
@@ -31,6 +32,9 @@ class LabelTask(Task):
     """
 
     split: TokenizerName = "words"
+
+    def __post_init__(self):
+        check_choices(tuple(TOKENIZERS), split=self.split)
 
     @property
     def tokenizer(self):

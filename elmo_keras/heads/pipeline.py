@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import os
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
@@ -118,7 +119,14 @@ class BasePipeline:
         """Copies the head to a folder, with its language model if that lies at a path.
 
         A `.keras` file, which holds its language model, becomes the folder's `model.keras`.
+
+        Raises:
+            FileExistsError: the folder holds something already.
         """
+        if os.path.lexists(folder) and not (
+            os.path.isdir(folder) and not os.listdir(folder)
+        ):
+            raise FileExistsError(f"{folder} exists. Give another name, or remove it.")
         if self.folder is None:
             Path(folder).mkdir(parents=True, exist_ok=True)
             shutil.copy2(str(keras_file(self._head)), Path(folder) / MODEL)

@@ -105,9 +105,12 @@ def resolve(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
 def resolve_sizes(settings: Settings, usual_epochs: int, n_examples: float) -> Settings:
     """Settings whose batches and epochs are those for `n_examples`."""
     # With 32, a hundred examples stop after too few steps: see the research notes.
-    batch_size = settings.batch_size or (8 if n_examples < FEW_EXAMPLES else 32)
+    batch_size = settings.batch_size
+    if batch_size is None:
+        batch_size = 8 if n_examples < FEW_EXAMPLES else 32
     enough = int(min(FEW_STEPS * batch_size / n_examples, MAX_EPOCHS))
-    epochs = settings.epochs or max(usual_epochs, enough)
+    epochs = settings.epochs
+    epochs = max(usual_epochs, enough) if epochs is None else epochs
     return dataclasses.replace(settings, batch_size=batch_size, epochs=epochs)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_choices, check_counts, check_numbers
 from elmo_keras.config import Arithmetic
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.reading import Rows, read_rows
@@ -113,6 +114,25 @@ class Settings:
     character_dim: Index | None = None
     units: Count | None = None
     layer_dropout: Rate | None = None
+
+    def __post_init__(self):
+        """Checks what programs give; the command has checked its options already."""
+        counts = "limit", "epochs", "patience", "batch_size", "min_count", "units"
+        check_counts(**self._given(*counts))
+        check_counts(0, **self._given("word_dim", "endings", "character_dim"))
+        check_counts(0, 2**32 - 1, seed=self.seed)
+        check_numbers(0, 0.999, **self._given("dropout", "layer_dropout"))
+        check_numbers(0, 0.999, elmo_dropout=self.elmo_dropout)
+        check_numbers(1e-9, 0.999, dev_share=self.dev_share)
+        check_numbers(1e-9, 1, share=self.share)
+        check_numbers(1e-12, **self._given("learning_rate"))
+        check_numbers(0, l2=self.l2)
+        check_choices(("input", "output", "both"), elmo_at=self.elmo_at)
+        check_choices(("constant", "cosine"), schedule=self.schedule)
+
+    def _given(self, *names):
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class Task:

@@ -67,7 +67,7 @@ COMMANDS = {
     ),
 }
 # What people guess → what does it.
-_TRAINS = "`elmo-keras train-head {0} --train FILE` trains one"
+_TRAINS = "`elmo-keras train-head {0} --train FILE --output FOLDER` trains one"
 GUESSES = {
     "tag": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",
     "pos": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",

@@ -16,6 +16,13 @@ class Line:
         return tf.data.Dataset.from_tensor_slices((x, 2 * x)).batch(2)
 
 
+class OneStep(Line):
+    """The first batch alone, whose loss is computed before the step."""
+
+    def shuffled(self, seed, epoch):
+        return super().shuffled(seed, epoch).take(1)
+
+
 @pytest.fixture
 def model():
     model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="zeros")])
@@ -66,6 +73,12 @@ def test_training_continues_with_equal_scores_and_a_falling_loss(model):
     results = fit_until_best(model, Line(), no_f1, epochs=3, patience=1).results
     losses = results["losses"]
     assert losses == sorted(losses, reverse=True) and results["best_epoch"] == 3
+
+
+def test_weights_that_are_no_numbers_are_an_error(model):
+    model.optimizer.learning_rate = np.inf
+    with pytest.raises(FloatingPointError, match="after epoch 1 are no finite numbers"):
+        fit_until_best(model, OneStep(), no_f1, epochs=1, patience=1)
 
 
 def test_a_loss_that_is_not_a_number_is_an_error(model):

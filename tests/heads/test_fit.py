@@ -84,6 +84,9 @@ def test_without_output_a_head_lies_in_a_temporary_folder_until_it_is_saved(trai
     expected = head(TEXT)
     head.save("keras")
     assert pipeline("keras")(TEXT) == expected
+    with pytest.raises(FileExistsError, match="saved exists. Give another name"):
+        head.save("saved")
+    assert pipeline("saved").model.tags, "the head before is intact"
 
 
 def test_training_leaves_random_numbers_and_the_session_of_keras(train_ner):
@@ -120,6 +123,12 @@ def test_what_is_no_kind_and_no_setting_is_refused_by_name(train_ner):
         train_ner([{"text": "Ann"}], output="out")
     with pytest.raises(ValueError, match="A pipeline of srl needs a frozen language"):
         train_head("srl", train=ROWS, model="none", output="out")
+    wrong = {"epochs": 0, "batch_size": 2.5, "patience": 0, "limit": 0, "seed": -1}
+    wrong |= {"share": 0, "dev_share": 20, "dropout": 1, "tokenizer": "nltk"}
+    wrong |= {"learning_rate": float("nan"), "elmo_at": "top", "columns": (0, 1)}
+    for name, value in wrong.items():
+        with pytest.raises(ValueError, match=rf"^`({name}|word)` should be "):
+            train_ner(ROWS, **{"output": "out", name: value})
     assert not OUT.exists()
 
 

@@ -104,7 +104,8 @@ def _check_types(names, suffix):
     for name, type_ in zip(names, types):
         if type_ == "pairs":
             raise ValueError(
-                f"{name} takes two texts. `elmo-keras ask` asks questions."
+                f"{name} takes two texts. `elmo-keras ask` asks questions, and "
+                f"`pipeline({name!r})` takes pairs in Python."
             )
         if type_ == "texts" and suffix != ".jsonl":
             raise ValueError(

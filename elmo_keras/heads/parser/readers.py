@@ -91,7 +91,7 @@ def read_tree_rows(rows: Rows, source: str | Path) -> list[dict]:
         n = len(tokens) if isinstance(tokens, list) else 0
         for name, default in _DEFAULTS.items():
             values = columns[name] or [None] * n
-            columns[name] = [default if x is None else x for x in values]
+            columns[name] = [default if x in (None, "") else x for x in values]
         columns["head"] = [str(head) for head in columns["head"] or ()]
         for name, values in columns.items():
             is_list = isinstance(values, list) and len(values) == n > 0

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.heads.head import PREDICATES
 from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.tagger import entities, readers
@@ -134,6 +135,11 @@ class EntityTagging(SpanTagging):
     tokenizer: Literal["words", "ewt", "gsd"] = "words"
 
     kind = "ner"
+
+    def __post_init__(self):
+        if self.columns is not None:
+            word, tag = self.columns
+            check_counts(word=word, tag=tag)
 
     def read(self, path, *, training=False):
         if self.columns is None and holds_spans(path):
