@@ -7,11 +7,10 @@ import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from elmo_keras.argument_checks import shortened
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.heads.evaluation import Evaluation, evaluate
 from elmo_keras.heads.find import absolute_head, find_head, keras_file
 from elmo_keras.heads.head import (
     MODEL,
@@ -32,6 +31,9 @@ from elmo_keras.text.length_batches import chunks, read_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.text.truecase import Truecaser
 from elmo_keras.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from elmo_keras.heads.evaluation import Evaluation
 
 LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
@@ -100,7 +102,7 @@ class BasePipeline:
         """What the head predicts for examples of its task, in the form of their labels."""
         raise NotImplementedError
 
-    def evaluate(self, data: Any, **options: Any) -> Evaluation:
+    def evaluate(self, data: Any, **options: Any) -> "Evaluation":
         """Scores the head on labelled data.
 
         Args:
@@ -113,6 +115,9 @@ class BasePipeline:
         Raises:
             ValueError: an example is malformed; the message names its place.
         """
+        # Its settings are those of commands, whose parser answers don't wait for.
+        from elmo_keras.heads.evaluation import evaluate
+
         return evaluate(self, data, **options)
 
     def save(self, folder: str | Path) -> None:
