@@ -19,7 +19,7 @@ from elmo_keras.files import naming_damage, whole_file
 # Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
 _MAX_SIZE, _MAX_CHARACTERS, _MAX_GROUPS, _MAX_LAYERS = 2**16, 2**12, 100, 100
 
-# Of the published models.
+# The filters of the published models.
 _FILTERS = (1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)
 
 # Keys of a dictionary that stand for no character of a word, and for no word.
@@ -63,7 +63,7 @@ _KEYS = _PUBLISHED_KEYS | {name: ("elmo_keras", name) for name in _OWN}
 # of masked positions); a file written by training says 261.
 _N_CHARACTERS = ("char_cnn", "n_characters")
 
-# What identifies the files of a dictionary, which are beside the options.
+# The key that identifies the files of a dictionary, which are beside the options.
 _DICTIONARY = ("elmo_keras", "dictionary_sha256")
 
 MAX_OPTIONS = 2**20  # bytes of an options.json

@@ -65,7 +65,7 @@ def naming_damage(message: str, unless_value_error: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Of the disk, or of what is not installed.
+        # Errors of the disk, or of packages that are not installed.
         if getattr(error, "errno", None) is not None or isinstance(error, ImportError):
             raise
         hint = "" if isinstance(error, ValueError) else unless_value_error

@@ -110,7 +110,7 @@ def _windows(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, 
         read = window(corpus, plan, step, unroll_steps=time, rows=rows)
         distinct, words = np.unique(read.inputs, return_inverse=True)
         carried = np.zeros_like(read.from_zero)
-        # Of the real tokens, from the zero state and then carried over.
+        # Arrays of the real tokens, from the zero state and then carried over.
         arrays = {
             "words": np.tile(words.reshape(2, -1), 2),
             "targets": np.tile(ids[read.targets[:, read.real]], 2),

@@ -1,4 +1,4 @@
-"""What a language model predicts, by whatever computes its probabilities."""
+"""Predictions of a language model, by whatever computes its probabilities."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What libraries in C++ log, kept from standard error: nothing that a user can act on."""
+"""Keeps logs of C++ libraries from standard error: no user can act on them."""
 
 import contextlib
 import gc

@@ -187,7 +187,7 @@ def paired_tests(task: Any, rows: dict[str, Settings], seeds: Sequence[int]) -> 
 
 
 def statistics_of(task: Any, path: Path, examples: list[dict]) -> np.ndarray:
-    """What a saved model predicts for each example, as the counts that `task.scores` adds up."""
+    """Counts of a saved model for each example, which `task.scores` adds up."""
     model = load_task_model(path)
     predictions = model.results(examples, model.batches(examples))
     return task.statistics(model, examples, predictions)

@@ -337,7 +337,7 @@ def add_ngrams(file: Path, train: list[dict], dev: list[dict]) -> Path:
 
 
 def ngram_counts(texts: Sequence[Sequence[str]]) -> scipy.sparse.csr_matrix:
-    """What `NgramScores` multiplies with its weights."""
+    """The counts that `NgramScores` multiplies with its weights."""
     rows = [ngram_rows(tokens, NGRAM_ROWS) for tokens in texts]
     values = np.concatenate([np.full(len(r), len(r) ** -0.5) for r in rows])
     ends = np.cumsum([0, *map(len, rows)])
@@ -350,7 +350,7 @@ def ngram_counts(texts: Sequence[Sequence[str]]) -> scipy.sparse.csr_matrix:
 def heated(
     save: Callable, head: Path, task: Any, examples: list[dict], temperature: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `scored`, by the head, which is saved with a temperature."""
+    """Scores by the head, which is saved with a temperature, see `scored`."""
     save(temperature=temperature)
     return scored(pipeline(head), task, examples)
 
@@ -389,7 +389,7 @@ def predicate_of(example: dict) -> int | None:
 
 
 def expected(task: Any, example: dict) -> set[tuple]:
-    """What the answers to an example should be, as `answer_key`."""
+    """The right answers to an example, as `answer_key`."""
     if "label" in example:
         return {(example["label"], 0, len(example["tokens"]), None)}
     predicate = predicate_of(example)

@@ -174,7 +174,7 @@ class ElmoModel:
 
 
 def _selector(layers):
-    """What takes these layers of an array of all."""
+    """A function that takes these layers from an array of all."""
     if layers not in _LAYERS:
         names = tuple(_LAYERS)
         raise ValueError(f"Layers should be one of {names}. Received: {layers!r}")

@@ -33,7 +33,7 @@ class _Component:
 
     @property
     def loaded(self) -> Any:
-        """What computes; `FileNotFoundError` if it is neither here nor in a folder."""
+        """The object that computes; `FileNotFoundError` if no folder holds it."""
         if self._loaded is None:
             self._loaded = self._load(self._path)
         return self._loaded
@@ -164,7 +164,7 @@ class ElmoEntities(_Analyzer):
     type = "entities"
 
     def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
-        """As spaCy's `ner`: `ents_f`, `ents_p`, `ents_r` and `ents_per_type`."""
+        """Scores as spaCy's `ner`: `ents_f`, `ents_p`, `ents_r` and `ents_per_type`."""
         return get_ner_prf(examples, **options)
 
     def _set(self, doc, results):
@@ -188,7 +188,7 @@ class ElmoTags(_Analyzer):
     """
 
     def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
-        """As spaCy's `morphologizer`: `pos_acc`."""
+        """Scores as spaCy's `morphologizer`: `pos_acc`."""
         return Scorer.score_token_attr(examples, "pos", **options)
 
     def _set(self, doc, results):
@@ -224,7 +224,7 @@ class ElmoSyntax(_Analyzer):
         return () if self._loaded is None else tuple(self._loaded.model.relations)
 
     def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
-        """As spaCy's `parser`, `lemmatizer` and `morphologizer`."""
+        """Scores as spaCy's `parser`, `lemmatizer` and `morphologizer`."""
         examples = list(examples)
         scores = Scorer.score_deps(examples, "dep", **options)
         for name in "lemma", "pos":

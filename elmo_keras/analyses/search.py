@@ -402,7 +402,7 @@ def make_index(
 
 
 def metadata_file(file: Path) -> Path:
-    """What a file of vectors, or an index, was made from: FILE.json beside it."""
+    """The file that says what vectors or an index were made from: FILE.json."""
     return file.with_name(f"{file.name}.json")
 
 

@@ -272,7 +272,7 @@ class Embedder:
 
     @property
     def engine(self) -> Engine:
-        """What computes the vectors of a batch; it knows their layers and shape."""
+        """Computes the vectors of a batch; it knows their layers and shape."""
         return self._load().engine
 
     @property
@@ -403,7 +403,7 @@ class Embedder:
 
 
 class _Read:
-    """What an embedder has read, and the fingerprint that it should have."""
+    """The model that an embedder has read, and the fingerprint it should have."""
 
     def __init__(self):
         self.lock = threading.RLock()

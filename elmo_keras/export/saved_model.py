@@ -136,7 +136,7 @@ def trace_call(vectors: Vectors, split: Callable, default: bool):
             outputs = compute(tokens, longest(tokens), training)
         return outputs if as_dict else outputs["default"]
 
-    # Of any rank, because `tf.squeeze` in front of it hides the rank.
+    # The rank is open, because `tf.squeeze` in front of it hides the rank.
     sentences = sentences_spec(shape=None)
     for inputs, name in ((sentences, "default"), (tokens_specs(), "tokens")):
         # `hub.Module` had no argument `training`.

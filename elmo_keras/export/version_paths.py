@@ -48,7 +48,7 @@ def versions(output: str | Path) -> list[int]:
 
 
 def export_metadata(version: str | Path) -> dict[str, Any]:
-    """What an export says of itself; nothing for another SavedModel."""
+    """The description that an export holds; empty for another SavedModel."""
     path = Path(version) / EXTRA / METADATA
     return read_options(path) if path.exists() else {}
 

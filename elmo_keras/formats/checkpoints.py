@@ -131,7 +131,7 @@ def read_hub_module(folder: Path) -> ModelFiles:
 
 
 def _scope(variables, folder):
-    """What the names of the biLM's variables start with, such as `module/bilm/`."""
+    """The start of the names of the biLM's variables, such as `module/bilm/`."""
     embeddings = [name for name in variables if name.endswith(_CHARACTERS)]
     if len(embeddings) != 1:
         names = ", ".join(sorted(variables)[:3])

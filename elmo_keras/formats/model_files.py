@@ -62,7 +62,7 @@ def mix_content(mix: "ScalarMix | Mix") -> bytes:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelFiles:
-    """What the files of a model hold; what they lack is None or empty."""
+    """The content of a model's files; what they lack is None or empty."""
 
     config: ElmoConfig
     options: dict[str, Any]  # the content of its `options.json`
@@ -132,7 +132,7 @@ class ModelFiles:
     def adagrad_accumulators(
         self, bilm: "BidirectionalLanguageModel"
     ) -> list[np.ndarray] | None:
-        """Those of a checkpoint, in the order of `bilm.trainable_weights`."""
+        """The weights of a checkpoint, in the order of `bilm.trainable_weights`."""
         from elmo_keras.formats.variables import published_table, softmax_table, split
 
         if not self.accumulators:

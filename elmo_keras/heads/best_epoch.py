@@ -24,7 +24,7 @@ def score_model(
 
 
 class BestEpoch(NamedTuple):
-    """What training found.
+    """The result of training: its best epoch.
 
     Attributes:
         results: `dev`, the best scores; `best_epoch`, `epochs`, `losses` of all epochs; and

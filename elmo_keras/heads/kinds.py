@@ -102,7 +102,11 @@ def find_kind(name: str) -> Kind:
 
 
 def load(reference: str | None) -> Any:
-    """What a reference names; a kind without it has none."""
+    """Imports the object that a reference names.
+
+    Raises:
+        ValueError: the kind has none.
+    """
     if reference is None:
         raise ValueError("This kind of head has no such part.")
     module, _, name = reference.partition(":")

@@ -16,7 +16,7 @@ from elmo_keras.text.word_rules import RULES
 
 
 class Labels(Protocol):
-    """What decides about the labels of a network, by Keras or without TensorFlow."""
+    """The rules by which a network's probabilities become labels."""
 
     labels: Sequence[str]
     multi_label: bool

@@ -1,4 +1,4 @@
-"""What the networks of heads share without TensorFlow: layers of the biLM in, vectors out.
+"""Layers that heads share without TensorFlow: layers of the biLM in, vectors out.
 
 A sentence has the same results alone and in any batch, to the last bit: products are
 sums of whole numbers, which are exact in any order.

@@ -101,7 +101,7 @@ class TaskModel(keras.Model):
         return named_weights(self, "encoder", *self.part_sizes())
 
     def encode(self, inputs, field, training):
-        """What the encoder gives for a field of inputs."""
+        """The encoder's outputs for a field of inputs."""
         layers, predicate = inputs.get(f"{field}_layers"), inputs.get("predicate")
         return self.encoder(inputs[field], layers, predicate, training=training)
 
@@ -139,7 +139,7 @@ class TaskModel(keras.Model):
         return self.results(examples, self.batches(examples))
 
     def results(self, examples: Sequence[Mapping], batches: ExampleBatches) -> list:
-        """What `predict` returns for examples, from their batches."""
+        """Predictions for examples, from their batches."""
 
         def compute(rows):
             scores = self._example_scores(rows, batches)
@@ -164,7 +164,7 @@ class TaskModel(keras.Model):
         return self.join_scores(self.example_scores(self.batches(examples)))
 
     def outputs(self, inputs: Mapping[str, tf.Tensor]) -> Any:
-        """What a call gives, as NumPy arrays, by a graph for batches of all shapes."""
+        """The outputs of a call as NumPy arrays, by a graph for batches of all shapes."""
         if self.run_eagerly:
             outputs = self(inputs, training=False)
         else:
@@ -190,7 +190,7 @@ class TaskModel(keras.Model):
         return keras.tree.map_structure(lambda *x: np.concatenate(x), *scores)
 
     def decode(self, scores: Any, examples: Sequence[Mapping]) -> list:
-        """What `predict` returns for examples, from their joined scores."""
+        """Predictions for examples, from their joined scores."""
         raise NotImplementedError
 
     def batches(self, examples: Sequence[Mapping], **options: Any) -> ExampleBatches:

@@ -39,7 +39,7 @@ LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
 
 
 class BasePipeline:
-    """What pipelines of one text and of two share.
+    """The base of pipelines of one text and of two.
 
     Args:
         name: what `pipeline` was given.
@@ -99,7 +99,7 @@ class BasePipeline:
         return TokenBatch(sentences, [layers[tuple(tokens)] for tokens in sentences])
 
     def predict_examples(self, examples: Sequence[dict]) -> list:
-        """What the head predicts for examples of its task, in the form of their labels."""
+        """Predictions for examples of the head's task, in the form of their labels."""
         raise NotImplementedError
 
     def evaluate(self, data: Any, **options: Any) -> "Evaluation":

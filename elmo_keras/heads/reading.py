@@ -1,4 +1,4 @@
-"""What all readers of labelled files share: lines, blocks, tables, errors with file and line.
+"""Shared parts of the readers of labelled files: lines, blocks, tables, errors with file and line.
 
 Files are UTF-8, plain or gzipped. A `ValueError` about a line begins with `FILE:LINE: `.
 """

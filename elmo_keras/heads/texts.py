@@ -41,7 +41,7 @@ class Text(NamedTuple):
         return piece if isinstance(piece, str) else " ".join(piece)
 
     def at(self, begin: int, end: int, **values: Any) -> dict[str, Any]:
-        """What a pipeline returns for a piece of the text."""
+        """The result of a pipeline for a piece of the text."""
         return {"text": self.piece(begin, end), **values, "start": begin, "end": end}
 
     def result(self, sentence: int, part: Labelled) -> dict[str, Any]:

@@ -25,10 +25,10 @@ HEAD_FILES = (
     "predicates/head.json",
     "predicates/head.safetensors",
 )
-# Those that it may have besides options and weights.
+# Files that it may have besides options and weights.
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 TRAINING = "training"  # a folder
-# What training and `save_model` write to a model directory.
+# Files that training and `save_model` write to a model directory.
 PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, TRAINING, CARD, CURVES
 # The softmax and the vocabulary beside published options and weights.
 OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"

@@ -1,4 +1,4 @@
-"""What names a model, turned into files: a path, a published name or an address.
+"""Turns what names a model into files: a path, a published name or an address.
 
 Published models are downloaded to their folders of the cache, by pooch or huggingface_hub.
 """
@@ -77,7 +77,7 @@ def model_title(model: str | Path) -> str:
 
 
 def absolute(model: str | Path) -> str:
-    """What names a model, independent of the current directory."""
+    """The name of a model, independent of the current directory."""
     if _is_path(model) or published_model(str(model)) is None:
         return os.path.realpath(model)
     return str(model)

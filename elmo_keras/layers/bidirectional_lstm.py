@@ -40,7 +40,7 @@ class StackedLSTM(keras.layers.Layer):
         return self._through_layers(call, x, state, drops)
 
     def call_rows(self, x, continuing, state, *, masks=None):
-        """As `call_packed`, for rows with a token at every step, and `dropout_masks`."""
+        """Works as `call_packed`, for rows with a token at every step, and `dropout_masks`."""
 
         def call(lstm, x, state):
             return lstm.call_rows(x, continuing, state)
@@ -61,7 +61,7 @@ class StackedLSTM(keras.layers.Layer):
         return outputs, last
 
     def dropout_masks(self, n_tokens, seed):
-        """What is kept of the inputs of the layers and of the last output, or None.
+        """Masks of the inputs of the layers and of the last output, or None.
 
         XLA draws other numbers: these are to be drawn outside of what it compiles.
         """
@@ -204,7 +204,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         return outputs, (ahead_state, back_state)
 
     def call_padded(self, x, lengths):
-        """As `call_sentences`, for sentences (rows, time, dim) of known size.
+        """Works as `call_sentences`, for sentences (rows, time, dim) of known size.
 
         What the outputs hold after a sentence's end has no meaning. XLA can compile it.
         """

@@ -129,7 +129,7 @@ class CharacterCNN(keras.layers.Layer):
             return self.add_weight(shape, initial(initializer), name=name)
 
         def kernel(i, width, count):
-            # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
+            # The values of bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
             if self.activation == "relu":
                 values = uniform(-0.05, 0.05)
             else:

@@ -1,4 +1,4 @@
-"""What loops within graphs have in common."""
+"""Shared parts of loops within graphs."""
 
 import functools
 from collections.abc import Callable

@@ -46,7 +46,7 @@ def ngram_maxima(words, ends, table, *, kernels):
 
 
 def maxima_of_pieces(pieces, table, *, kernels):
-    """As `ngram_maxima`, of the words of all `pieces`, one after another.
+    """Computes `ngram_maxima` of the words of all `pieces`, one after another.
 
     A piece is int32 (words, places + width − 1), with `table`'s size as the id of places
     after the last character; no window after its last place differs from that one.
@@ -173,7 +173,7 @@ def _piece_backward(ids, filters, windows, highest, upstream):
     highest = tf.cast(tf.reshape(highest, shape), upstream.dtype)
     d_scores = highest * (upstream / tf.reduce_sum(highest, axis=0))
     d_scores = tf.reshape(d_scores, [-1, upstream.shape[1]])
-    # That of the characters' vectors, from that of the windows.
+    # The gradient of the characters' vectors, from that of the windows.
     d_windows = tf.matmul(d_scores, transposed)
     d_windows = tf.reshape(d_windows, [*shape[:2], filters.width, dim])
     d_x = tf.add_n(

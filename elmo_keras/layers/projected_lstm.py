@@ -119,7 +119,7 @@ class ProjectedLSTM(keras.layers.Layer):
         return over_packed(*self._operands(x, state), sizes=sizes, keep=keep)
 
     def call_rows(self, x, continuing, state):
-        """As `call_packed`, for rows with a token at every step, see `over_full_rows`."""
+        """Works as `call_packed`, for rows with a token at every step."""
         return over_full_rows(*self._operands(x, state), continuing=continuing)
 
     def _operands(self, x, state):

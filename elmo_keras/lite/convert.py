@@ -39,7 +39,7 @@ _OF_CHECK = {"steps": {12: (4,)}, "words": (32,), "characters": CHARACTERS[:1]}
 
 # Mean cosine of int8 to exact vectors of a layer, below which a warning is given.
 GOOD_COSINE = 0.995
-# Of a matrix in int8 where others aren't good enough; without outliers it has 0.013.
+# Where int8 isn't good enough, a matrix of a larger error stays float32; most have 0.013.
 _MAX_ERROR = 0.015
 _SENTENCES = (
     "She walked along the bank of the river until the rain stopped .",

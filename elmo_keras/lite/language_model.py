@@ -59,7 +59,7 @@ class LiteLanguageModel(Predictions):
         return np.split(layers[-1], 2, axis=-1)
 
     def _log_probabilities(self, vectors, targets):
-        """Of target words, `(tokens,)`, in pieces of bounded memory."""
+        """Log-probabilities of target words, `(tokens,)`, in bounded memory."""
         rows = max(1, LOGITS_AT_ONCE // len(self._bias))
         logs = np.empty(len(vectors), np.float32)
         for first in range(0, len(vectors), rows):

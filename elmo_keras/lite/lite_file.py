@@ -84,7 +84,7 @@ def read_lite(path: Path) -> LiteFile:
 
 
 def whole(path: Path) -> contextlib.AbstractContextManager[None]:
-    """What damaged parts of a file raise becomes a ValueError that names it."""
+    """Turns errors by damaged parts of a file into a ValueError that names it."""
     return naming_damage(
         f"{path} is not a whole `.tflite` file of elmo-keras. Write it again: "
         "elmo-keras export MODEL FILE.tflite --format litert."

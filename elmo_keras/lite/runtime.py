@@ -184,7 +184,7 @@ def _destroy(handles):
 
 
 def _get(name, *arguments, result: Any = None) -> Any:
-    """What a C function returns through its last argument, by default a pointer."""
+    """The value of a C function's last argument, by default a pointer."""
     value = _POINTER() if result is None else result
     _call(name, *arguments, ctypes.byref(value))
     return value if result is None else value.value

@@ -21,7 +21,7 @@ MAX_CHOICES = 32  # of outputs; a session keeps some MB for each, for ever
 
 
 class Servable:
-    """What answers requests: `run` computes outputs of a signature."""
+    """Answers requests: `run` computes outputs of a signature."""
 
     version = 1
     tokenizer = "spaces"

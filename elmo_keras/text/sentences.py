@@ -45,7 +45,7 @@ def words_of_sentences(
     tokenizer: str | Tokenizer = "spaces",
     first: int = 0,
 ) -> Iterator[list[str]]:
-    """As `tokens_of_sentences`, but the tokens are `str`."""
+    """Yields what `tokens_of_sentences` does, as `str`."""
     for tokens in tokens_of_sentences(sentences, tokenizer, first):
         yield [token.decode() for token in tokens]
 

@@ -13,10 +13,9 @@ from elmo_keras.text.word_rules import FULL_STOP, MARK, RULES, word_rules
 Span = tuple[int, int]
 Tokenizer = Callable[[str], Sequence[str]]  # text → tokens
 
-# What is between spaces is often the same: the most of it, and its characters, whose
-# tokens are remembered.
+# Pieces between spaces repeat: the most whose tokens are remembered, and their length.
 MOST_KNOWN, LONGEST_KNOWN = 2**15, 50
-# What is between spaces. If no rule but the first reads more than its word, group 1 is it.
+# The pieces between spaces. If no rule but the first reads more than its word, group 1 is it.
 _PIECES = {
     name: re.compile(
         rf"((?:{latin}(?=[,!?]?(?!\S))|[가-힣]+)(?=[.,!?]?(?!\S)))[.,!?]?|\S+"

@@ -96,7 +96,7 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
 
 def _pretrained(settings, data):
     files = find_model(settings.model, weights=settings.weights, prefer_checkpoint=True)
-    # What a user calls the words of a checkpoint counts, whatever lies beside it.
+    # The user's vocabulary of a checkpoint counts, whatever lies beside it.
     if data.vocabulary and (files.vocabulary_path is None or files.is_checkpoint):
         files = dataclasses.replace(files, vocabulary_path=data.vocabulary)
     if files.vocabulary_path is None and files.is_checkpoint:

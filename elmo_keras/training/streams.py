@@ -22,7 +22,7 @@ PREFETCHED = 4
 SAMPLED = 16  # steps of an epoch, whose batches give the fixed shapes
 ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
 ALONE = tf.distribute.InputContext()  # one replica
-# Of the batches of a few shapes, each of which XLA compiles once.
+# Sizes of the batches of a few shapes, each of which XLA compiles once.
 N_PIECES = 8  # of the distinct words of a part, from the longest to the shortest
 GROWTH = 1.25  # from a size to the next one, for a batch that has no room in it
 SPARE = 1.03  # of the first size, beyond the largest batch of the sample

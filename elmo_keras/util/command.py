@@ -78,7 +78,7 @@ def run(
         sys.stdout.flush()
         return _stopped_status() if status == INTERRUPTED else status
     except BrokenPipeError:
-        # What is still buffered goes nowhere: Python would fail to write it at the end.
+        # The buffered rest goes nowhere: Python would fail to write it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
     except MemoryError as error:
@@ -101,7 +101,7 @@ def _stopped_status():
 
 
 def import_problem(error: ImportError) -> str:
-    """What to do about a package that can't be imported."""
+    """Advice about a package that can't be imported."""
     backend = os.environ.get("KERAS_BACKEND", "tensorflow")
     if backend != "tensorflow":
         return (

@@ -66,7 +66,7 @@ COMMANDS = {
         "hub.command:models", "list models and heads; fetch published models", SERVING
     ),
 }
-# What people guess → what does it.
+# Commands that people guess → the one that does it.
 _TRAINS = "`elmo-keras train-head {0} --train FILE --output FOLDER` trains one"
 GUESSES = {
     "tag": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",

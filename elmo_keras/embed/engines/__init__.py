@@ -1,1 +1,1 @@
-"""What computes the vectors of sentences: TensorFlow or LiteRT."""
+"""Engines that compute the vectors of sentences: TensorFlow and LiteRT."""

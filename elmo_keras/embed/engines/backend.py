@@ -1,4 +1,4 @@
-"""What computes the vectors of a model: LiteRT or TensorFlow."""
+"""The choice of the engine that computes vectors: LiteRT or TensorFlow."""
 
 import functools
 import os

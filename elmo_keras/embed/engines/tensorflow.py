@@ -15,7 +15,7 @@ from elmo_keras.layers.loops import NOT_COMPILED, why_not_compiled
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words, cut_pieces
 
-# Of `CompiledEngine`.
+# Sizes of `CompiledEngine`'s batches.
 OF_TIME, OF_ROWS, OF_WORDS = 1.3, 4, 4  # from a size to the next one
 SHORTEST = 4  # steps, with both boundaries
 LONGEST = 1024  # steps; x W + b of all of them is in memory at once

@@ -75,7 +75,7 @@ def annotate(
     with source.open("rb") as file:
         lines = _paragraphs(lines_of(file, source))
         if output is None:
-            # What is typed is answered line by line.
+            # Lines that are typed are answered one by one.
             parts = ([line] for line in lines) if os.isatty(file.fileno()) else [lines]
             try:
                 return _print(parts, loaded)

@@ -96,7 +96,7 @@ def encode_tree(
     relations: Sequence[str],
     labels: Mapping[str, Sequence[str]],
 ) -> np.ndarray:
-    """What a parser learns of a sentence: int32 `(words, 2 + labels)`.
+    """The targets of a sentence: int32 `(words, 2 + labels)`.
 
     The columns are the head, the index of the relation, and that of each of `labels`; −1
     for a label that the parser does not know, and for the relation of the root.

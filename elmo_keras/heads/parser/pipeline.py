@@ -6,7 +6,7 @@ from elmo_keras.heads.parser.decoding import JOINED
 from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.texts import Text
 
-# What a word of a tree has, named as in CoNLL-U.
+# Columns of a word of a tree, named as in CoNLL-U.
 WORD_COLUMNS = "lemma", "upos", "xpos", "feats", "head", "deprel"
 
 

@@ -155,7 +155,7 @@ def unpad(row: np.ndarray, length: int, output: str) -> np.ndarray:
 
 
 def to_array(proto: TensorProto) -> np.ndarray:
-    """As `tf.make_ndarray`, but without a Python object of each number in `float_val`."""
+    """Works as `tf.make_ndarray`, but without a Python object of each number in `float_val`."""
     if proto.dtype == tf.float32.as_datatype_enum and len(proto.float_val) > 1:
         shape = [dim.size for dim in proto.tensor_shape.dim]
         return np.array(proto.float_val, np.float32).reshape(shape)
