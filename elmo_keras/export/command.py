@@ -37,7 +37,7 @@ USE = Parameter(group="Programs that use it")
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """What is exported, and for which programs.
+    """Choices of what is exported, and for which programs.
 
     Args:
         arithmetic: of the biLM; float32 if not given, int8 for LiteRT
