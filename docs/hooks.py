@@ -16,7 +16,7 @@ from latex2mathml.converter import convert
 ROOT = Path(__file__).parent.parent
 PRINT_OPTIONS = """
 from elmo_keras.heads.kinds import KINDS
-from elmo_keras.util import console
+from elmo_keras.commands import console
 for command in console.COMMANDS:
     kinds = KINDS if command == "train-head" else ()
     for name in [command, *(f"{command} {kind}" for kind in kinds)]:

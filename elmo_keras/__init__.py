@@ -74,7 +74,7 @@ __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> "Any":
     if name not in (*_MODULES, "layers"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from elmo_keras.quiet import quiet_import
+    from elmo_keras.base.quiet import quiet_import
 
     with quiet_import():
         module = importlib.import_module(f"elmo_keras.{_MODULES.get(name, name)}")

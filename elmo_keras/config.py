@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from elmo_keras.argument_checks import (
+from elmo_keras.base.argument_checks import (
     check_choices,
     check_clips,
     check_counts,
     is_count,
     shortened,
 )
-from elmo_keras.files import naming_damage, whole_file
+from elmo_keras.base.files import naming_damage, whole_file
 
 # Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
 _MAX_SIZE, _MAX_CHARACTERS, _MAX_GROUPS, _MAX_LAYERS = 2**16, 2**12, 100, 100

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts, check_numbers
+from elmo_keras.base.argument_checks import check_counts, check_numbers
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import find_model

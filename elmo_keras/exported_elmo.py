@@ -6,8 +6,8 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices
-from elmo_keras.files import naming_damage
+from elmo_keras.base.argument_checks import check_choices
+from elmo_keras.base.files import naming_damage
 from elmo_keras.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.tokens import dense_tokens, kind_and_rank, received, string_tensor
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.base.progress import Progress
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.flat_sentences import over_sentences
-from elmo_keras.progress import Progress
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices, check_counts
-from elmo_keras.progress import Progress
+from elmo_keras.base.argument_checks import check_choices, check_counts
+from elmo_keras.base.progress import Progress
 from elmo_keras.text.length_batches import balanced_batches, stream_batches
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary

@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from cyclopts import Parameter
 
+from elmo_keras.commands.command import (
+    INTERRUPTED,
+    CommandFailed,
+    import_tensorflow,
+    stopping,
+)
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.options import (
@@ -19,12 +25,6 @@ from elmo_keras.training.options import (
     Limits,
     RunSettings,
     TextData,
-)
-from elmo_keras.util.command import (
-    INTERRUPTED,
-    CommandFailed,
-    import_tensorflow,
-    stopping,
 )
 
 if TYPE_CHECKING:

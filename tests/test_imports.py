@@ -13,7 +13,7 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 START = """
 import pathlib, sys
 import elmo_keras as ek
-from elmo_keras.util.console import main
+from elmo_keras.commands.console import main
 def command(line):
     status = main(line.split())
     assert status == 0, (line, status)

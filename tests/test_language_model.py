@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
-from elmo_keras.analyses import predictions
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.lite import language_model
+from elmo_keras.search import predictions
 from tests.support.commands import command
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses

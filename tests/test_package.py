@@ -19,8 +19,8 @@ import hatchling.build
 import pytest
 
 from elmo_keras import ElmoConfig, Vocabulary
+from elmo_keras.commands import console
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.util import console
 from tests.support.models import random_bilm
 from tests.support.paths import PAGES, ROOT
 from tests.support.waiting import PATIENCE
@@ -150,7 +150,7 @@ def test_the_entry_points_of_the_wheel_exist(site):
 
 ELMO_KERAS = f"""
 run() {{
-  exec {sys.executable} -P -c 'import sys; from elmo_keras.util.console import main; sys.exit(main())' "$@"
+  exec {sys.executable} -P -c 'import sys; from elmo_keras.commands.console import main; sys.exit(main())' "$@"
 }}
 [ "$1" = serve ] || run "$@"
 rm -f serve.log

@@ -20,7 +20,7 @@ for name in "fcntl resource pwd grp termios".split():
 import elmo_keras
 from elmo_keras import Elmo, ElmoConfig, Embedder, Vocabulary
 from elmo_keras.serve.config import batches_at_once
-from elmo_keras.util.console import main
+from elmo_keras.commands.console import main
 
 with open("text.txt", "w", encoding="utf-8") as file:
     file.write("a few words\\nof a text ünd more\\n" * 8)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import elmo_keras
-from elmo_keras.util.console import COMMANDS
+from elmo_keras.commands.console import COMMANDS
 from tests.support.paths import PAGES, ROOT
 from tools import scores
 

@@ -102,7 +102,7 @@ FAULTS = [
     ),
     # Files.
     Fault(
-        "elmo_keras/files.py",
+        "elmo_keras/base/files.py",
         "        os.fsync(file.fileno())\n",
         "",
         "tests/formats/test_archives.py",
@@ -289,10 +289,10 @@ FAULTS = [
     ),
     # Search, exports, servers, adapters, commands.
     Fault(  # rows are those of a block, not of all
-        "elmo_keras/analyses/search.py",
+        "elmo_keras/search/search.py",
         "yield first + real, unit(block[real], mean)",
         "yield real, unit(block[real], mean)",
-        "tests/analyses/test_search.py",
+        "tests/search/test_search.py",
     ),
     Fault(  # 9 comes after 10
         "elmo_keras/export/version_paths.py",
@@ -319,10 +319,10 @@ FAULTS = [
         "tests/adapters/test_sklearn.py",
     ),
     Fault(  # a hard link to an input is overwritten
-        "elmo_keras/util/outputs.py",
+        "elmo_keras/commands/outputs.py",
         "same_file = both and os.path.samefile(output, read)",
         "same_file = False",
-        "tests/util/test_outputs.py",
+        "tests/commands/test_outputs.py",
     ),
 ]
 

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from elmo_keras.base.files import replacing
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.files import replacing
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import Sentence
 

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from elmo_keras.commands.arguments import Count, Finite, Layers, Mix
+from elmo_keras.commands.command import import_tensorflow, stopping
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import Embedder
@@ -14,8 +16,6 @@ from elmo_keras.embed.outputs import check_output, check_output_folder, is_npy
 from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.util.arguments import Count, Finite, Layers, Mix
-from elmo_keras.util.command import import_tensorflow, stopping
 
 RAY = Parameter(group="With Ray")
 

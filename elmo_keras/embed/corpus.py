@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elmo_keras.base.files import on_disk
+from elmo_keras.base.progress import Progress
 from elmo_keras.embed.embedder import Batch, Embedder
 from elmo_keras.embed.outputs import (
     Parts,
@@ -23,8 +25,6 @@ from elmo_keras.embed.outputs import (
 )
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.writers.npy import write_npy
-from elmo_keras.files import on_disk
-from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import in_turn, read_ahead
 
 if TYPE_CHECKING:

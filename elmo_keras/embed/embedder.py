@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices, check_counts, check_finite
+from elmo_keras.base.argument_checks import check_choices, check_counts, check_finite
+from elmo_keras.base.files import installed_version
+from elmo_keras.base.progress import Progress
+from elmo_keras.base.quiet import quiet_import
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.engines.backend import LITERT, Backend, choose_backend
 from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
-from elmo_keras.files import installed_version
 from elmo_keras.hub.local_files import absolute
-from elmo_keras.progress import Progress
-from elmo_keras.quiet import quiet_import
 from elmo_keras.text.length_batches import (
     SORTED_TOGETHER,
     balanced_batches,

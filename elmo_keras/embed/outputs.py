@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from elmo_keras.argument_checks import import_extra
-from elmo_keras.files import (
+from elmo_keras.base.argument_checks import import_extra
+from elmo_keras.base.files import (
     LOCK,
     OtherRun,
     check_same_run,
@@ -25,10 +25,10 @@ from elmo_keras.files import (
     only_process,
     replacing,
 )
-from elmo_keras.util.outputs import check_apart, check_file, check_folder
+from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 
 if TYPE_CHECKING:  # clients do without tqdm
-    from elmo_keras.progress import Progress
+    from elmo_keras.base.progress import Progress
 
 HDF5_SUFFIXES = ".hdf5", ".h5"
 ARRAY_SUFFIXES = *HDF5_SUFFIXES, ".npy"

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from elmo_keras.config import Splitting
-from elmo_keras.export.version_paths import check_export, export_metadata
-from elmo_keras.heads.find import find_head, is_head, keras_file
-from elmo_keras.heads.head import keras_model, read_head
-from elmo_keras.heads.kinds import load_models
-from elmo_keras.hub.catalogue import parts_of_model
-from elmo_keras.lite.lite_file import MIN_COSINE
-from elmo_keras.util.arguments import (
+from elmo_keras.commands.arguments import (
     Count,
     Finite,
     Index,
@@ -22,8 +15,15 @@ from elmo_keras.util.arguments import (
     OneLayer,
     Rate,
 )
-from elmo_keras.util.command import CommandFailed, import_tensorflow
-from elmo_keras.util.outputs import check_apart, check_file, check_folder
+from elmo_keras.commands.command import CommandFailed, import_tensorflow
+from elmo_keras.commands.outputs import check_apart, check_file, check_folder
+from elmo_keras.config import Splitting
+from elmo_keras.export.version_paths import check_export, export_metadata
+from elmo_keras.heads.find import find_head, is_head, keras_file
+from elmo_keras.heads.head import keras_model, read_head
+from elmo_keras.heads.kinds import load_models
+from elmo_keras.hub.catalogue import parts_of_model
+from elmo_keras.lite.lite_file import MIN_COSINE
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.config import Splitting
 from elmo_keras.text.characters import tensorflow_text
 from elmo_keras.text.tokens import tokenize

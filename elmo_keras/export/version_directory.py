@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices, check_counts, import_extra
+from elmo_keras.base.argument_checks import check_choices, check_counts, import_extra
+from elmo_keras.base.files import installed_version, replacing
 from elmo_keras.config import Splitting
 from elmo_keras.elmo import Elmo
 from elmo_keras.export.saved_model import make_saved_model
@@ -28,7 +29,6 @@ from elmo_keras.export.version_paths import (
     new_version,
 )
 from elmo_keras.exported_elmo import LENGTHS
-from elmo_keras.files import installed_version, replacing
 
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 # Sentences and tokens of each warm-up request.

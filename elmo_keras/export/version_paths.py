@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.commands.outputs import check_apart, check_folder
 from elmo_keras.config import read_options
-from elmo_keras.util.outputs import check_apart, check_folder
 
 MODEL_NAME = "elmo"
 EXTRA = "assets.extra"  # a folder that all loaders ignore

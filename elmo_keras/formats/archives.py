@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from elmo_keras.files import file_digest, naming_damage, on_disk
+from elmo_keras.base.files import file_digest, naming_damage, on_disk
 from elmo_keras.hub.cache import UNPACKED, cache_folder, only_writer
 from elmo_keras.hub.catalogue import SOFTMAX
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.files import naming_damage
 from elmo_keras.config import ElmoConfig
-from elmo_keras.files import naming_damage
 from elmo_keras.formats.model_files import ADAGRAD, ModelFiles, make_mix
 from elmo_keras.formats.published import N_CHARACTERS
 

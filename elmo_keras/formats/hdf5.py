@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyfive
 
-from elmo_keras.files import naming_damage, on_disk
+from elmo_keras.base.files import naming_damage, on_disk
 from elmo_keras.formats.quantise import join_scales
 
 if TYPE_CHECKING:  # files are read without it

@@ -9,8 +9,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from elmo_keras.base.files import naming_damage
 from elmo_keras.config import ElmoConfig
-from elmo_keras.files import naming_damage
 from elmo_keras.formats.archives import read_archive
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.published import finite, n_parameters

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.base.files import naming_damage, whole_file
 from elmo_keras.config import ElmoConfig, TokenDictionary, read_options
-from elmo_keras.files import naming_damage, whole_file
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.formats.published import finite
 from elmo_keras.formats.torch_pickle import read_tensors

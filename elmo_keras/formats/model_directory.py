@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.files import replacing
+from elmo_keras.base.quiet import quiet_import
 from elmo_keras.config import (
     ElmoConfig,
     TokenDictionary,
@@ -15,7 +17,6 @@ from elmo_keras.config import (
     is_of_tokens,
     read_options,
 )
-from elmo_keras.files import replacing
 from elmo_keras.formats.archives import is_archive, unpack
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.formats.many_langs import (
@@ -43,7 +44,6 @@ from elmo_keras.hub.catalogue import (
     WORDS,
 )
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.quiet import quiet_import
 from elmo_keras.text.vocabulary import Vocabulary
 
 if (

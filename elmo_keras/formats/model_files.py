@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.published import (

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.argument_checks import shortened
-from elmo_keras.block_shape import block_shape
+from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.block_shape import block_shape
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.word_ids import PADDING
 

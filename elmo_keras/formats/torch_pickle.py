@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.files import naming_damage
+from elmo_keras.base.files import naming_damage
 
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before 2020
 _MAX_PICKLE = 2**20  # bytes of a pickle without the tensors' values

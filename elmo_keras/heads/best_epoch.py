@@ -8,11 +8,11 @@ import keras
 import numpy as np
 from keras.callbacks import LambdaCallback
 
+from elmo_keras.base.progress import Progress
 from elmo_keras.heads.batches import ExampleBatches
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.model import TaskModel
 from elmo_keras.heads.task import Task
-from elmo_keras.progress import Progress
 
 
 def score_model(

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.commands.markdown_table import markdown_table
 from elmo_keras.heads.evaluation import label_statistics
 from elmo_keras.heads.task import Settings, Task
-from elmo_keras.util.markdown_table import markdown_table
 
 MAX_LABELS, MAX_MISTAKES = 20, 8
 DATA = "train", "dev", "test"

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from elmo_keras.files import replacing
+from elmo_keras.base.files import replacing
+from elmo_keras.commands.command import import_tensorflow
+from elmo_keras.commands.markdown_table import markdown_table
+from elmo_keras.commands.outputs import check_apart, check_file
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
 from elmo_keras.heads.pipeline import pipeline
 from elmo_keras.heads.task import Settings
-from elmo_keras.util.command import import_tensorflow
-from elmo_keras.util.markdown_table import markdown_table
-from elmo_keras.util.outputs import check_apart, check_file
 
 FIELDS = Parameter(name="*")  # of a dataclass: each is an option
 MAX_LABELS, MAX_MISTAKES = 20, 8

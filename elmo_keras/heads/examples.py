@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
 from elmo_keras.heads.task import Task
 
 

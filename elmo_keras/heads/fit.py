@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices
+from elmo_keras.commands.command import CommandFailed
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.pipeline import BasePipeline, pipeline
 from elmo_keras.heads.run import prepare, resolve
 from elmo_keras.heads.task import Settings, Task
 from elmo_keras.text.word_rules import RULES
-from elmo_keras.util.command import CommandFailed
 
 
 def train_head(

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmo_keras.argument_checks import (
+from elmo_keras.base.argument_checks import (
     check_choices,
     check_counts,
     check_numbers,
     from_json,
 )
-from elmo_keras.files import file_digest, replacing, whole_file
+from elmo_keras.base.files import file_digest, replacing, whole_file
+from elmo_keras.base.quiet import quiet_import
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.heads.kinds import Kind, find_kind, load, load_models
 from elmo_keras.hub.catalogue import HEAD_FILES, TRAINING, parts_of_model
 from elmo_keras.hub.local_files import absolute, local_files
-from elmo_keras.quiet import quiet_import
 from elmo_keras.text.word_rules import RULES
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_names, check_numbers
+from elmo_keras.base.argument_checks import check_names, check_numbers
 from elmo_keras.heads.labels import predicted_labels
 from elmo_keras.heads.model import TaskModel
 from elmo_keras.heads.token_vectors import TokenVectors

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
 from elmo_keras.heads.reading import Rows, parse_all
 from elmo_keras.heads.task import Task

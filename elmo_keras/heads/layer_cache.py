@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.base.argument_checks import check_counts
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.heads.batches import generated

@@ -6,7 +6,7 @@ sums of whole numbers, which are exact in any order.
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.heads.characters import CHARACTERS, WIDTHS, LightCharacters
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.token_batch import TokenBatch

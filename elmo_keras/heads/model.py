@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts, check_numbers
+from elmo_keras.base.argument_checks import check_counts, check_numbers
 from elmo_keras.heads.batches import ExampleBatches, open_shapes
 from elmo_keras.heads.encoder import TaskEncoder
 from elmo_keras.heads.token_batch import TokenBatch

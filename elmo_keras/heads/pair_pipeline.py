@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.progress import Progress
 from elmo_keras.heads.pipeline import BasePipeline
 from elmo_keras.heads.texts import Text, read_text
-from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.text.sentences import plain
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.progress import Progress
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.heads.find import absolute_head, find_head, keras_file
 from elmo_keras.heads.head import (
@@ -26,7 +27,6 @@ from elmo_keras.heads.texts import Text, join, read_text, script_is
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.hub.catalogue import VOCABULARY
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import chunks, read_ahead
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.text.truecase import Truecaser

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from elmo_keras.base.files import check_same_run, installed_version, replacing
+from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.files import check_same_run, installed_version, replacing
 from elmo_keras.heads.best_epoch import BestEpoch, fit_until_best, score_model
 from elmo_keras.heads.card import write_card
 from elmo_keras.heads.examples import read_examples
@@ -32,7 +33,6 @@ from elmo_keras.heads.token_vectors import (
 from elmo_keras.heads.word_vector_files import WordVectorFile, read_lower_case_vectors
 from elmo_keras.hub.catalogue import CARD, HEAD_FILES, parts_of_model
 from elmo_keras.text.scripts import SCRIPTS, is_in_script
-from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 RESULTS = "results.json"
 # Sizes of word and character vectors where ELMo is not at the input.

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices, check_counts, check_numbers
-from elmo_keras.config import Arithmetic
-from elmo_keras.heads.kinds import find_kind, load
-from elmo_keras.heads.reading import Rows, read_rows
-from elmo_keras.util.arguments import (
+from elmo_keras.base.argument_checks import check_choices, check_counts, check_numbers
+from elmo_keras.commands.arguments import (
     Count,
     Index,
     NonNegative,
@@ -21,6 +18,9 @@ from elmo_keras.util.arguments import (
     Seed,
     Share,
 )
+from elmo_keras.config import Arithmetic
+from elmo_keras.heads.kinds import find_kind, load
+from elmo_keras.heads.reading import Rows, read_rows
 
 if TYPE_CHECKING:
     from elmo_keras.heads.batches import ExampleBatches

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices, check_counts, check_names
+from elmo_keras.base.argument_checks import check_choices, check_counts, check_names
 from elmo_keras.elmo import Elmo
 from elmo_keras.heads.characters import CHARACTERS, WIDTHS
 from elmo_keras.layers.character_cnn import CharacterCNN

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.files import naming_damage
+from elmo_keras.base.files import naming_damage
 from elmo_keras.text.files import unzipped
 
 MAX_LINE, MAX_WORD = 2**20, 2**12  # bytes

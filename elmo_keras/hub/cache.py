@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from elmo_keras.base.files import only_process
 from elmo_keras.config import MAX_OPTIONS
-from elmo_keras.files import only_process
 from elmo_keras.hub.catalogue import HUB, is_address, published_model
 
 CACHE = "ELMO_KERAS_CACHE"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from elmo_keras.commands.markdown_table import markdown_table
 from elmo_keras.hub.cache import (
     cache_folder,
     cached_models,
@@ -13,7 +14,6 @@ from elmo_keras.hub.cache import (
 )
 from elmo_keras.hub.catalogue import catalogue, heads, required_model
 from elmo_keras.hub.local_files import download_model
-from elmo_keras.util.markdown_table import markdown_table
 
 HEAD = "name", "language", "trained on", "files", "licence", "MB", "cached MB"
 N_TEXTS = 5  # columns that hold no numbers

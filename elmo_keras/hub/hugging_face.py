@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from elmo_keras.argument_checks import import_extra
+from elmo_keras.base.argument_checks import import_extra
 from elmo_keras.hub.cache import OFFLINE, is_offline, max_bytes, mirrored
 from elmo_keras.hub.catalogue import (
     CARD,

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.progress import Progress
 from elmo_keras.hub.cache import (
     OFFLINE,
     cache_folder,
@@ -31,7 +32,6 @@ from elmo_keras.hub.catalogue import (
     required_model,
 )
 from elmo_keras.hub.hugging_face import download_from_hub
-from elmo_keras.progress import Progress
 
 TIMEOUTS = 10.0, 60.0  # seconds until there is a connection, and without a byte
 CHUNK = 2**16  # bytes

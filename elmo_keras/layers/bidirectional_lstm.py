@@ -5,7 +5,7 @@ import functools
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts, check_numbers
+from elmo_keras.base.argument_checks import check_counts, check_numbers
 from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 

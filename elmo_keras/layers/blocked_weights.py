@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import keras
 import tensorflow as tf
 
-from elmo_keras.block_shape import block_shape
+from elmo_keras.base.block_shape import block_shape
 
 
 class Blocked(keras.initializers.Initializer):

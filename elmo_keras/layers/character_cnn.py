@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.argument_checks import check_choices, check_counts
+from elmo_keras.base.argument_checks import check_choices, check_counts
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.loops import HOST, rows_array

@@ -5,8 +5,8 @@ import functools
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_clips, check_counts, check_numbers
-from elmo_keras.block_shape import block_shape
+from elmo_keras.base.argument_checks import check_clips, check_counts, check_numbers
+from elmo_keras.base.block_shape import block_shape
 from elmo_keras.layers.blocked_weights import Blocked, initial
 from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.full_rows import over_full_rows

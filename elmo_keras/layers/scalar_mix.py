@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from elmo_keras.argument_checks import check_finite
+from elmo_keras.base.argument_checks import check_finite
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.base.argument_checks import check_counts
 from elmo_keras.layers.blocked_weights import initial
 
 # How many logits evaluation holds at once: 128 MiB in float32.

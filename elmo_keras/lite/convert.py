@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.published import (
     check_weights,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.files import naming_damage, replacing
+from elmo_keras.base.files import naming_damage, replacing
 from elmo_keras.hub.local_files import not_a_pipe
 from elmo_keras.lite.runtime import ALIGNMENT
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from elmo_keras.quiet import quiet
+from elmo_keras.base.quiet import quiet
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions; others are tried before use
 ALIGNMENT = 64  # of memory that LiteRT uses in place

@@ -8,13 +8,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from elmo_keras.base.files import file_digest, installed_version
+from elmo_keras.commands.command import import_tensorflow, stopping
 from elmo_keras.export.version_paths import MODEL_NAME
-from elmo_keras.files import file_digest, installed_version
 from elmo_keras.heads.head import MODEL
 from elmo_keras.hub.cache import cache_folder, only_writer
 from elmo_keras.hub.catalogue import BOX, HEAD_FILES, WEIGHTS
 from elmo_keras.serve.config import Config, ModelConfig, read_model_configs
-from elmo_keras.util.command import import_tensorflow, stopping
 
 # Requests that are on their way when the last answer is sent get UNAVAILABLE.
 CLOSING_SECONDS = 0.1

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
-from elmo_keras.files import naming_damage, whole_file
-from elmo_keras.util.arguments import Count, Index, Port, Positive, Seconds
+from elmo_keras.base.files import naming_damage, whole_file
+from elmo_keras.commands.arguments import Count, Index, Port, Positive, Seconds
 
 GRPC = Parameter(group="gRPC")
 REST = Parameter(group="REST")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.base.files import file_stamp
 from elmo_keras.config import ElmoConfig
-from elmo_keras.files import file_stamp
 from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.text.tokenizers import Tokenizer
 from elmo_keras.text.vocabulary import Vocabulary

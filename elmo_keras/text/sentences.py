@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened
 from elmo_keras.text.tokenizers import Tokenizer, find_tokenizer
 
 Sentence = str | bytes | Sequence[str | bytes]

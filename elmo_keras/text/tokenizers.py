@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import get_args
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
 from elmo_keras.text.word_rules import FULL_STOP, MARK, RULES, word_rules
 

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.config import TokenizerName
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import encoded, is_table, plain, warn_of_spaces

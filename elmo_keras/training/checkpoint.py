@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.files import check_same_run, replacing
+from elmo_keras.base.files import check_same_run, replacing
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.training import distribution
 from elmo_keras.training.keras_model import TrainingCallback

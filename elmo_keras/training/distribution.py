@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from elmo_keras.files import naming_damage
+from elmo_keras.base.files import naming_damage
 from elmo_keras.mirrored_strategy import MirroredStrategy
 
 

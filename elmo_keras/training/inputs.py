@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from elmo_keras.base.files import file_stamp
 from elmo_keras.config import ElmoConfig, TokenDictionary
-from elmo_keras.files import file_stamp
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share

@@ -9,10 +9,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from elmo_keras.base.progress import Progress as ProgressBar
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.loops import NOT_COMPILED, why_not_compiled
 from elmo_keras.perplexity import check_softmax
-from elmo_keras.progress import Progress as ProgressBar
 from elmo_keras.training.distribution import scatter_rows
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.step import train_step

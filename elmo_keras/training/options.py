@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from elmo_keras.commands.arguments import (
+    Count,
+    Index,
+    Positive,
+    Rate,
+    Seed,
+    Share,
+    Texts,
+)
 from elmo_keras.config import TokenizerName
 from elmo_keras.text.vocabulary import SPECIAL_WORDS
-from elmo_keras.util.arguments import Count, Index, Positive, Rate, Seed, Share, Texts
 
 if TYPE_CHECKING:
     from elmo_keras.training.progress import Progress

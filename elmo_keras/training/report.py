@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.files import installed_version
+from elmo_keras.base.files import installed_version
+from elmo_keras.commands.markdown_table import markdown_table
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.hub.catalogue import CARD, CURVES
 from elmo_keras.training.callbacks import Validation
@@ -16,7 +17,6 @@ from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.options import TextData
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
-from elmo_keras.util.markdown_table import markdown_table
 
 PACKAGES = "elmo-keras", "tensorflow", "keras", "numpy"
 SMOOTHED = 40  # parts of the curve, over each of which the mean is taken

@@ -9,8 +9,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from elmo_keras.base.files import only_process
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.files import only_process
+from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 from elmo_keras.formats.model_directory import OPTIONS
 from elmo_keras.hub.catalogue import PARTS, TRAINING, parts_of_model
 from elmo_keras.hub.local_files import absolute
@@ -22,7 +23,6 @@ from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.training.streams import Streams
-from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 CHECKPOINTS, LOGS = "training/checkpoints", "training/logs"
 WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model

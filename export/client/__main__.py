@@ -2,7 +2,7 @@
 
 import sys
 
-from elmo_keras.util.console import main
+from elmo_keras.commands.console import main
 
 if __name__ == "__main__":
     sys.exit(main(["client", *sys.argv[1:]]))

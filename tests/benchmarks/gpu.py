@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.util.arguments import NonNegative
+from elmo_keras.commands.arguments import NonNegative
 from tests.benchmarks import runner
 
 THIS, TWO, BASE, CPU = "this", "this, two replicas", "base", "the CPU"

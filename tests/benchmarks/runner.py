@@ -27,11 +27,11 @@ import numpy as np
 from cyclopts import App, Parameter
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
+from elmo_keras.commands.arguments import Count as Count
+from elmo_keras.commands.arguments import Positive as Positive
+from elmo_keras.commands.command import CommandFailed
 from elmo_keras.config import PRESETS
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.util.arguments import Count as Count
-from elmo_keras.util.arguments import Positive as Positive
-from elmo_keras.util.command import CommandFailed
 from tests.support.processes import peak_megabytes
 
 HERE = Path(__file__).parent

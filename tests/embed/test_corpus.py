@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, Embedder, embed_corpus, progress, read_embeddings
+from elmo_keras import Elmo, Embedder, embed_corpus, read_embeddings
+from elmo_keras.base import progress
 from elmo_keras.embed.outputs import folder_of
 from tests.support import embedding_runs as runs
 from tests.support.commands import command

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Embedder, embed_corpus
+from elmo_keras.commands.command import CommandFailed
 from elmo_keras.embed.outputs import folder_of
-from elmo_keras.util.command import CommandFailed
 from tests.support import embedding_runs as runs
 from tests.support.processes import descendants, title
 from tests.support.waiting import wait_until

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from elmo_keras import Vocabulary, load_bilm
-from elmo_keras.files import only_process
+from elmo_keras.base.files import only_process
+from elmo_keras.commands.command import WRONG_INPUT
 from elmo_keras.formats.model_directory import find_model, save_model
 from elmo_keras.hub.cache import cache_folder
-from elmo_keras.util.command import WRONG_INPUT
 from tests.hub.conftest import STORE
 from tests.support.commands import command
 from tests.support.models import random_bilm

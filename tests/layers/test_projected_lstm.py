@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import block_shape
+from elmo_keras.base import block_shape
 from elmo_keras.layers import BidirectionalLSTM, ProjectedLSTM, blocked_weights
 from tests.support.models import built, with_gradients
 

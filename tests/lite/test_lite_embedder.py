@@ -135,7 +135,7 @@ def test_models_with_equal_names_sizes_and_times_are_two(cache, tmp_path):
 
 def test_the_command_embeds_without_tensorflow(exact, tmp_path):
     (tmp_path / "text").write_text("A short sentence .\nTwo tokens\n")
-    code = "import sys; from elmo_keras.util.console import main; "
+    code = "import sys; from elmo_keras.commands.console import main; "
     code += "assert main(['embed', *sys.argv[1:]]) == 0; "
     code += "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}"
     output = tmp_path / "out.npy"

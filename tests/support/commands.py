@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from cyclopts import App
 
+from elmo_keras.commands import console
 from elmo_keras.heads.kinds import KINDS
-from elmo_keras.util import console
 
 # All that have options, by their words.
 COMMANDS = [name for name in console.COMMANDS if name != "train-head"]

@@ -10,7 +10,7 @@ from tests.support.paths import ROOT
 from tests.support.waiting import wait_until
 
 WORDS = "the a naïve word 한국어 🙂 antidisestablishment <S> .".split()
-CONSOLE = "from elmo_keras.util.console import main; exit(main())"
+CONSOLE = "from elmo_keras.commands.console import main; exit(main())"
 
 
 def text_of(n_lines: int, seed: int = 0) -> list[str]:

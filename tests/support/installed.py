@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from elmo_keras.util import console
+from elmo_keras.commands import console
 
 
 def main(commands):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Streams, TrainableLanguageModel, Vocabulary, train
+from elmo_keras.commands import console
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.callbacks import Stopped
 from elmo_keras.training.checkpoint import checkpoints
@@ -22,7 +23,6 @@ from elmo_keras.training.run import (
     make_model,
     make_streams,
 )
-from elmo_keras.util import console
 
 # Sentences of letters as words.
 SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
@@ -37,7 +37,7 @@ SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 DYING_PROGRAM = """
 import os, signal, sys
 from elmo_keras.training.callbacks import Logs
-from elmo_keras.util.console import main
+from elmo_keras.commands.console import main
 
 left = [int(sys.argv[1])]
 

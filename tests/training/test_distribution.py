@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.commands.command import CommandFailed
 from elmo_keras.train import failures_of_training
 from elmo_keras.training import distribution
 from elmo_keras.training.distribution import make_strategy
-from elmo_keras.util.command import CommandFailed
 
 
 @pytest.mark.parametrize("config", ["{", "[]", '{"cluster": 3}'])

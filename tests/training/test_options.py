@@ -4,8 +4,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from elmo_keras.commands import console
 from elmo_keras.training.options import RATES, TUNING_EPOCHS, Limits, RunSettings
-from elmo_keras.util import console
 from tests.support.training_runs import parsed
 
 FILES = ["--train", "t", "--valid", "v"]

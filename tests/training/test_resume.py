@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from elmo_keras.files import only_process
+from elmo_keras.base.files import only_process
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import callbacks, checkpoint
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint

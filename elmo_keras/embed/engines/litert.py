@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_finite
+from elmo_keras.base.argument_checks import check_finite
+from elmo_keras.base.files import file_digest
 from elmo_keras.embed.engines.engine import LITE, Engine
-from elmo_keras.files import file_digest
 from elmo_keras.hub.cache import converted_folder, only_writer, remove_converted
 from elmo_keras.hub.catalogue import OF_SOFTMAX, parts_of_model
 from elmo_keras.hub.local_files import local_files, model_title

@@ -10,8 +10,8 @@ import h5py
 import numpy as np
 from h5py import h5d, h5f, h5fd, h5p, h5s, h5t  # pyright: ignore
 
+from elmo_keras.base.files import naming_damage
 from elmo_keras.embed.writers.npy import Batches
-from elmo_keras.files import naming_damage
 
 SENTENCE_TO_INDEX = "sentence_to_index"
 N_SENTENCES = "sentences"  # attribute of a finished file

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.files import naming_damage, on_disk
+from elmo_keras.base.files import naming_damage, on_disk
 
 Batches = Iterable[tuple[Sequence[int], Sequence[np.ndarray]]]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from elmo_keras.files import naming_damage
+from elmo_keras.base.files import naming_damage
 from elmo_keras.text.length_batches import chunks
 
 ID, NUMBER, TEXT, METADATA = "id", "number", "text", b"elmo_keras"

@@ -10,6 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
+from elmo_keras.base.files import file_digest, on_disk
+from elmo_keras.base.progress import Progress
+from elmo_keras.commands.arguments import Count
+from elmo_keras.commands.command import INTERRUPTED, stopping
 from elmo_keras.embed.outputs import (
     Parts,
     check_output,
@@ -17,17 +21,13 @@ from elmo_keras.embed.outputs import (
     read_parts,
     write_part,
 )
-from elmo_keras.files import file_digest, on_disk
 from elmo_keras.heads.annotate import formats
 from elmo_keras.heads.answering.pipeline import AnswerPipeline
 from elmo_keras.heads.find import find_head, keras_file
 from elmo_keras.heads.pipeline import pipeline, pipeline_type, predict_texts
 from elmo_keras.heads.texts import Text, read_text
-from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
-from elmo_keras.util.arguments import Count
-from elmo_keras.util.command import INTERRUPTED, stopping
 
 PART_BYTES = 2**18  # of text, the least work that a kill can cost
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from elmo_keras.commands.arguments import Count
 from elmo_keras.heads.answering import readers, scores
 from elmo_keras.heads.answering.decoding import (
     LONGEST_ANSWER,
@@ -14,7 +15,6 @@ from elmo_keras.heads.answering.decoding import (
     best_answer,
 )
 from elmo_keras.heads.task import Task
-from elmo_keras.util.arguments import Count
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

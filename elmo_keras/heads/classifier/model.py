@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.base.argument_checks import check_counts
 from elmo_keras.heads.classifier.ngrams import LONGEST, MASK, PRIME, SEED
 from elmo_keras.heads.encoder import FastBidirectional, masked_softmax, soft_alignment
 from elmo_keras.heads.label_model import LabelModel

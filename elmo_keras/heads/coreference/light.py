@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_counts, from_json
+from elmo_keras.base.argument_checks import check_counts, from_json
 from elmo_keras.heads.coreference.decoding import DISTANCES
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightTokenVectors, read_bilstm, softmax

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts, check_numbers
+from elmo_keras.base.argument_checks import check_counts, check_numbers
 from elmo_keras.heads.batches import ExampleBatches
 from elmo_keras.heads.coreference.decoding import DISTANCES, find_clusters
 from elmo_keras.heads.encoder import NEVER, masked_softmax

@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 
+from elmo_keras.commands.arguments import Count, Positive
 from elmo_keras.heads.coreference import readers, scores
 from elmo_keras.heads.coreference.decoding import find_clusters
 from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.task import Task
-from elmo_keras.util.arguments import Count, Positive
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_names, from_json
+from elmo_keras.base.argument_checks import check_names, from_json
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightEncoder, read_dense, read_lstms
 from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder

@@ -6,7 +6,7 @@ from types import MappingProxyType
 import keras
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_counts, check_names
+from elmo_keras.base.argument_checks import check_counts, check_names
 from elmo_keras.heads.encoder import NEVER, FastBidirectional
 from elmo_keras.heads.model import TaskModel, mean_cross_entropy
 from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from elmo_keras.commands.arguments import Count
 from elmo_keras.heads.parser import decoding, readers
 from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.task import Task
-from elmo_keras.util.arguments import Count
 
 SCORED = "upos", "xpos", "feats", "lemma"  # labels of words that a parser gives
 

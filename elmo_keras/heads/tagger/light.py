@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_names, from_json
+from elmo_keras.base.argument_checks import check_names, from_json
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightTokenVectors, read_lstms
 from elmo_keras.heads.tagger.decoding import Crf, TagDecoder

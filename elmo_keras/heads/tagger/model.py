@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.argument_checks import check_names
+from elmo_keras.base.argument_checks import check_names
 from elmo_keras.heads.model import TaskModel, mean_cross_entropy
 from elmo_keras.heads.tagger.crf import LinearChainCRF
 from elmo_keras.heads.tagger.decoding import Crf, TagDecoder

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from elmo_keras.argument_checks import import_extra
-from elmo_keras.files import naming_damage
+from elmo_keras.base.argument_checks import import_extra
+from elmo_keras.base.files import naming_damage
 from elmo_keras.heads.reading import (
     Rows,
     is_json,

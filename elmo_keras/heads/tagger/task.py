@@ -6,14 +6,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_counts
+from elmo_keras.base.argument_checks import check_counts
+from elmo_keras.commands.arguments import Counts
 from elmo_keras.heads.head import PREDICATES
 from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.tagger import entities, readers
 from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
 from elmo_keras.heads.tagger.spans import holds_spans, read_span_rows, read_spans
 from elmo_keras.heads.task import Task
-from elmo_keras.util.arguments import Counts
 
 PREDICATE_DIM = 10
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import grpc
 
+from elmo_keras.commands.arguments import Seconds
+from elmo_keras.commands.command import CommandFailed, import_tensorflow
+from elmo_keras.commands.outputs import check_apart, check_new_file
 from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
-from elmo_keras.util.arguments import Seconds
-from elmo_keras.util.command import CommandFailed, import_tensorflow
-from elmo_keras.util.outputs import check_apart, check_new_file
 
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
 

@@ -16,11 +16,11 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse  # pyright: ignore[reportAttributeAccessIssue]
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from elmo_keras.base.files import replacing
+from elmo_keras.base.progress import Progress
 from elmo_keras.embed.outputs import is_npy
 from elmo_keras.embed.writers.hdf5 import write_hdf5
 from elmo_keras.embed.writers.npy import write_npy
-from elmo_keras.files import replacing
-from elmo_keras.progress import Progress
 from elmo_keras.text.length_batches import (
     length_batches,
     padded_arrays,

@@ -48,7 +48,7 @@ def test_vectors_have_the_order_of_the_sentences(
     address, monkeypatch, capsys, batch_tokens
 ):
     monkeypatch.setattr(remote, "BATCH_TOKENS", batch_tokens)
-    monkeypatch.setattr("elmo_keras.progress.BETWEEN_LINES", 0)
+    monkeypatch.setattr("elmo_keras.base.progress.BETWEEN_LINES", 0)
     arrays = embed_text(SENTENCES, address, progress=True)
     for sentence, array in zip(SENTENCES, arrays, strict=True):
         assert array.shape == (len(sentence), 3)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from elmo_keras.quiet import LOG_LEVEL, quiet
+from elmo_keras.base.quiet import LOG_LEVEL, quiet
 
 LOG = b"""WARNING: All log messages before absl::InitializeLog() is called are written
 I0000 00:00:1795831451.444644   21104 port.cc:153] oneDNN custom operations are on.

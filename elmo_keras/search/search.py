@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmo_keras.config import Arithmetic, read_options
-from elmo_keras.embed.corpus import embed_corpus
-from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.engines.backend import LITERT, choose_backend
-from elmo_keras.embed.outputs import is_npy, is_parquet
-from elmo_keras.embed.writers.npy import open_npy
-from elmo_keras.files import (
+from elmo_keras.base.files import (
     OtherRun,
     check_same_run,
     file_stamp,
     naming_damage,
     replacing,
 )
+from elmo_keras.base.progress import Progress
+from elmo_keras.commands.arguments import Count, OneLayer
+from elmo_keras.commands.command import import_tensorflow, stopping
+from elmo_keras.commands.outputs import check_apart, check_file
+from elmo_keras.config import Arithmetic, read_options
+from elmo_keras.embed.corpus import embed_corpus
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.engines.backend import LITERT, choose_backend
+from elmo_keras.embed.outputs import is_npy, is_parquet
+from elmo_keras.embed.writers.npy import open_npy
 from elmo_keras.hub.catalogue import parts_of_model
-from elmo_keras.progress import Progress
 from elmo_keras.text.files import lines_of
-from elmo_keras.util.arguments import Count, OneLayer
-from elmo_keras.util.command import import_tensorflow, stopping
-from elmo_keras.util.outputs import check_apart, check_file
 
 if TYPE_CHECKING:
     import faiss

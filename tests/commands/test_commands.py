@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from cyclopts import CycloptsError, Token
 
-from elmo_keras.util import console
+from elmo_keras.commands import console
 from tests.support.commands import COMMANDS, app_of
 
 MISSING = r"No such file or directory: 'no.txt'$"

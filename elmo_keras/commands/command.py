@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from elmo_keras.quiet import quiet_import
+from elmo_keras.base.quiet import quiet_import
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 BY_SIGNAL = 128  # and its number
@@ -110,7 +110,7 @@ def import_problem(error: ImportError) -> str:
         )
     package = (error.name or "").split(".")[0]
     if isinstance(error, ModuleNotFoundError) and package in EXTRAS:
-        from elmo_keras.argument_checks import how_to_install  # with NumPy
+        from elmo_keras.base.argument_checks import how_to_install  # with NumPy
 
         return f"This needs {package}: {how_to_install(EXTRAS[package])}"
     return str(error)

@@ -29,13 +29,13 @@ COMMANDS = {
         "heads.annotate.command:ask", "answer questions about a text file", ANSWERS
     ),
     "search": Command(
-        "analyses.search:search", "find similar sentences of a file", ANSWERS
+        "search.search:search", "find similar sentences of a file", ANSWERS
     ),
     "score": Command(
-        "analyses.predictions:score", "print how probable sentences are", ANSWERS
+        "search.predictions:score", "print how probable sentences are", ANSWERS
     ),
     "substitutes": Command(
-        "analyses.predictions:substitutes",
+        "search.predictions:substitutes",
         "print words that fit in place of a word",
         ANSWERS,
     ),
@@ -90,7 +90,7 @@ RESUMING = "train", "embed", "annotate", "search"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name; returns its exit status."""
     try:
-        from elmo_keras.util.command import prepare_streams, run
+        from elmo_keras.commands.command import prepare_streams, run
     except KeyboardInterrupt:
         return 130  # as `run`, which isn't there yet
     prepare_streams()

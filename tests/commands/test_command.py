@@ -11,9 +11,9 @@ import sys
 import cyclopts
 import pytest
 
-from elmo_keras.util import arguments, console
-from elmo_keras.util.command import CommandFailed, prepare_streams, stopping
-from elmo_keras.util.command import run as run_work
+from elmo_keras.commands import arguments, console
+from elmo_keras.commands.command import CommandFailed, prepare_streams, stopping
+from elmo_keras.commands.command import run as run_work
 from tests.support.commands import COMMANDS, app_of
 from tests.support.paths import ROOT
 
@@ -67,7 +67,7 @@ def run(*arguments, **environment):
 
 def test_help_and_refusals_come_without_tensorflow():
     code = (
-        "import contextlib, io, sys; from elmo_keras.util import console\n"
+        "import contextlib, io, sys; from elmo_keras.commands import console\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         "    console.main(['--help'])\n"
         "assert 'numpy' not in sys.modules\n"
@@ -151,7 +151,7 @@ def test_a_command_shows_what_tensorflow_logs_if_its_import_fails(
         f"import os; os.write(2, b'I0000 log\\n')\n{then}"
     )
     code = (
-        "from elmo_keras.util.command import import_tensorflow, run\n"
+        "from elmo_keras.commands.command import import_tensorflow, run\n"
         "run('p', import_tensorflow)"
     )
     path = f"{tmp_path}{os.pathsep}{ROOT}"
@@ -166,7 +166,7 @@ def test_the_library_logs_nothing_either():
     assert run("-c", script + code, **environment)[2] == ""
 
 
-CONSOLE = "from elmo_keras.util.console import main; exit(main())"
+CONSOLE = "from elmo_keras.commands.console import main; exit(main())"
 
 
 def test_another_backend_of_keras_is_refused():
@@ -179,7 +179,7 @@ def test_another_backend_of_keras_is_refused():
 
 def test_output_that_nobody_reads_ends_a_command():
     code = (
-        "import sys; from elmo_keras.util.command import run\n"
+        "import sys; from elmo_keras.commands.command import run\n"
         "sys.exit(run('p', lambda: [print('x') for _ in range(10**6)] and 0))"
     )
     command = [sys.executable, "-c", code]

@@ -5,8 +5,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from elmo_keras.files import left_overs, temporary_path
-from elmo_keras.util.command import DISK_ERRORS
+from elmo_keras.base.files import left_overs, temporary_path
+from elmo_keras.commands.command import DISK_ERRORS
 
 
 def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from elmo_keras.progress import Progress
+from elmo_keras.base.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from elmo_keras.util import outputs
-from elmo_keras.util.outputs import check_apart, check_file, check_folder
+from elmo_keras.commands import outputs
+from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 
 
 @pytest.fixture(autouse=True)

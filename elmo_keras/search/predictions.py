@@ -9,9 +9,12 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from elmo_keras.base.files import replacing
+from elmo_keras.commands.arguments import Count, Index
+from elmo_keras.commands.command import import_tensorflow
+from elmo_keras.commands.outputs import check_apart, check_new_file
 from elmo_keras.embed.engines.backend import LITERT, choose_backend
 from elmo_keras.embed.engines.litert import read_litert
-from elmo_keras.files import replacing
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.published import finite_values
 from elmo_keras.hub.catalogue import parts_of_model
@@ -19,9 +22,6 @@ from elmo_keras.lite.language_model import LiteLanguageModel
 from elmo_keras.predictions import Predictions, SentenceScores
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentences import words_of_sentences
-from elmo_keras.util.arguments import Count, Index
-from elmo_keras.util.command import import_tensorflow
-from elmo_keras.util.outputs import check_apart, check_new_file
 
 SENTENCES = "line tokens unknown forward backward perplexity text".split()
 TOKENS = "line position token unknown forward backward".split()

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from elmo_keras.files import OtherRun, check_same_run, only_process, replacing
+from elmo_keras.base.files import OtherRun, check_same_run, only_process, replacing
 from tests.support.waiting import wait_until
 
 

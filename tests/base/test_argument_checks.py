@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
-from elmo_keras.argument_checks import from_json
+from elmo_keras.base.argument_checks import from_json
 from elmo_keras.heads import CoreferenceModel, Tagger, TextClassifier, TokenVectors
 from elmo_keras.layers import CharacterCNN, ProjectedLSTM, ScalarMix, WordSoftmax
 

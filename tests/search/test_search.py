@@ -14,16 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Embedder, embed_corpus
-from elmo_keras.analyses import search
-from elmo_keras.analyses.search import (
+from elmo_keras.embed import corpus
+from elmo_keras.embed.outputs import folder_of
+from elmo_keras.search import search
+from elmo_keras.search.search import (
     ExactIndex,
     FaissIndex,
     make_index,
     metadata_file,
     read_metadata,
 )
-from elmo_keras.embed import corpus
-from elmo_keras.embed.outputs import folder_of
 from tests.support.commands import command
 
 main = command("search")
