@@ -76,8 +76,15 @@ def __getattr__(name: str) -> "Any":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from elmo_keras.base.quiet import quiet_import
 
-    with quiet_import():
-        module = importlib.import_module(f"elmo_keras.{_MODULES.get(name, name)}")
+    try:
+        with quiet_import():
+            module = importlib.import_module(f"elmo_keras.{_MODULES.get(name, name)}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("keras", "tensorflow"):
+            raise
+        from elmo_keras.base.argument_checks import needs_tensorflow
+
+        raise ImportError(needs_tensorflow(f"`{name}`")) from error
     globals()[name] = getattr(module, name, module)
     return globals()[name]
 

@@ -22,10 +22,17 @@ _REPR.maxstring = _REPR.maxother = 200
 MAX_LENGTH = 2000
 
 
+SOURCE = "git+https://github.com/elmo-keras/elmo-keras"
+
+
 def how_to_install(extra: str) -> str:
     """The command that installs what an extra of the package names."""
-    source = "git+https://github.com/elmo-keras/elmo-keras"
-    return f"pip install 'elmo-keras[{extra}] @ {source}'"
+    return f"pip install 'elmo-keras[{extra}] @ {SOURCE}'"
+
+
+def needs_tensorflow(name: str) -> str:
+    """A sentence for those who installed the package without TensorFlow."""
+    return f"{name} needs TensorFlow: pip install {SOURCE}"
 
 
 def import_extra(module: str, extra: str, needed_by: str) -> Any:

@@ -109,6 +109,10 @@ def import_problem(error: ImportError) -> str:
             f"{backend!r}; set KERAS_BACKEND=tensorflow."
         )
     package = (error.name or "").split(".")[0]
+    if package in ("keras", "tensorflow"):
+        from elmo_keras.base.argument_checks import needs_tensorflow
+
+        return needs_tensorflow("This")
     if isinstance(error, ModuleNotFoundError) and package in EXTRAS:
         from elmo_keras.base.argument_checks import how_to_install  # with NumPy
 

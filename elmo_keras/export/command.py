@@ -1,6 +1,7 @@
 """The command `export`."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,7 +27,9 @@ from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
 
 if TYPE_CHECKING:
+    from elmo_keras.config import ElmoConfig
     from elmo_keras.elmo import Elmo
+    from elmo_keras.formats.model_files import ModelFiles
     from elmo_keras.heads.model import TaskModel
 
 MIX = Parameter(group="Mix of the layers")
@@ -175,6 +178,13 @@ def export(
         check_apart([output], inputs)
         if output.exists():
             raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    if format == "litert" and file is None and head is None:
+        from elmo_keras.formats.model_directory import find_model
+
+        files = find_model(source, weights=weights)
+        mix = mix_of_layers(choices, files)
+        write_litert(files.config, files.datasets, mix, output, choices)
+        return
     import_tensorflow()
     if format == "packed":
         pack(source, output, weights)
@@ -187,9 +197,9 @@ def export(
         from elmo_keras.elmo import Elmo
 
         names = *MIXED, *TRAINED
-        mix: dict[str, Any] = {name: getattr(choices, name) for name in names}
-        layer = Elmo.from_pretrained(source, weights=weights, **mix)
-    write = write_saved_model if format == "saved_model" else write_litert
+        arguments: dict[str, Any] = {name: getattr(choices, name) for name in names}
+        layer = Elmo.from_pretrained(source, weights=weights, **arguments)
+    write = write_saved_model if format == "saved_model" else write_litert_layer
     write(layer, output, choices)
 
 
@@ -209,23 +219,63 @@ def pack(source: str, output: Path, weights: str | None) -> None:
     print(f"The model is in {output}")
 
 
-def write_litert(source: "Elmo | TaskModel", output: Path, choices: Choices) -> None:
+def mix_of_layers(choices: Choices, files: "ModelFiles") -> dict[str, Any]:
+    """The weights that `Elmo.from_pretrained` gives to the layers, without TensorFlow."""
+    from elmo_keras.lite.scalar_mix import given_mix, mix_values
+
+    n_layers = files.config.n_layers + 1
+    if choices.layers != "mix" and choices.mix is not None:
+        raise ValueError("`mix` is for `layers` mix. Leave one of them out.")
+    if choices.mix is not None:
+        values = given_mix(choices.mix, n_layers)
+    elif choices.layers == "mix" and files.mix is not None:
+        values = mix_values(*files.mix)
+    else:
+        values = mix_values([0.0] * n_layers)
+    if choices.layers not in ("mix", "average"):
+        index = n_layers - 1 if choices.layers == "top" else int(choices.layers)
+        if index >= n_layers:
+            raise ValueError(
+                f"`layers` should be the index of one of {n_layers} layers. "
+                f"Received: {index}"
+            )
+        values["mix"] = [float(i == index) for i in range(n_layers)]
+    if choices.gamma is not None:
+        values["gamma"] = choices.gamma
+    return values | {"layer_norm": choices.layer_norm}
+
+
+def write_litert_layer(
+    source: "Elmo | TaskModel", output: Path, choices: Choices
+) -> None:
     from elmo_keras.elmo import Elmo
     from elmo_keras.formats.variables import published_arrays
-    from elmo_keras.lite.convert import convert
-    from elmo_keras.lite.lite_file import write_lite
 
     if not isinstance(source, Elmo):
         raise ValueError(
             "LiteRT gets language models, not models of tasks. Give --layer for the "
             "Elmo layer of the model."
         )
+    mix: Any = source.mixes[choices.representation].values()
+    write_litert(source.config, published_arrays(source.bilm), mix, output, choices)
+
+
+def write_litert(
+    config: "ElmoConfig",
+    arrays: Mapping[str, Any],
+    mix: Mapping[str, Any],
+    output: Path,
+    choices: Choices,
+) -> None:
+    from elmo_keras.lite.convert import convert
+    from elmo_keras.lite.lite_file import write_lite
+
     file = convert(
-        source.config,
-        published_arrays(source.bilm),
+        config,
+        arrays,
         choices.arithmetic or "int8",
         min_cosine=choices.min_cosine,
-        mix=source.mixes[choices.representation].values(),
+        mix=mix,
     )
     write_lite(output, file)
     if cosines := file.metadata["cosines"]:

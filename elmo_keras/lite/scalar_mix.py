@@ -8,12 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.base.argument_checks import check_finite
+
 
 def mix_values(scalars: Sequence[float], gamma: float = 1.0) -> dict[str, Any]:
     """Weights before the softmax and γ, as `ScalarMix.values` has them."""
     weights = np.exp(np.asarray(scalars, np.float32) - np.max(scalars))
     weights = (weights / weights.sum()).astype(np.float32).tolist()
     return {"mix": weights, "gamma": float(np.float32(gamma)), "layer_norm": False}
+
+
+def given_mix(scalars: Sequence[float], n_layers: int) -> dict[str, Any]:
+    """`mix_values` of a user's weights; a ValueError says what is wrong with them."""
+    check_finite("The weights of the mix", scalars, 1)
+    if len(scalars) != n_layers:
+        raise ValueError(
+            f"The mix should have {n_layers} weights, one for each layer. Received: "
+            f"{list(scalars)}"
+        )
+    return mix_values(scalars)
 
 
 def weighted_sum(layers: Iterable[np.ndarray], weights: Any) -> np.ndarray:

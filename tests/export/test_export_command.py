@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras import Elmo, find_model
+from elmo_keras.export.command import Choices, mix_of_layers
 from elmo_keras.export.version_directory import write_archive, write_serving_files
 from elmo_keras.export.version_paths import export_metadata
 from tests.support.commands import command
@@ -55,6 +57,23 @@ def test_a_failing_export_with_a_mix_is_one_line_and_leaves_no_files(
     assert main([str(model_directory), str(tmp_path), *mix]) == 1
     assert capsys.readouterr().err == "elmo-keras export: No space left\n"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"layers": "top"},
+        {"layers": 1, "gamma": 2.0},
+        {"layers": "average", "layer_norm": True},
+        {"mix": [1.0, 0.0, -1.0], "gamma": 0.5},
+    ],
+)
+def test_the_mix_of_a_file_for_litert_is_that_of_the_layer(chosen, model_directory):
+    mix = mix_of_layers(Choices(**chosen), find_model(model_directory))
+    expected = Elmo.from_pretrained(model_directory, **chosen).mixes[0].values()
+    assert mix.pop("mix") == pytest.approx(expected.pop("mix"), abs=1e-7)
+    assert mix == expected
 
 
 @pytest.mark.slow

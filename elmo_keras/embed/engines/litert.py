@@ -20,7 +20,7 @@ from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import VERSION, write_lite
 from elmo_keras.lite.runtime import library
-from elmo_keras.lite.scalar_mix import mix_values, normalize, weighted_sum
+from elmo_keras.lite.scalar_mix import given_mix, mix_values, normalize, weighted_sum
 
 MOST_CONVERTED = 2**32  # bytes of converted models in the cache
 
@@ -40,7 +40,7 @@ class LiteRTEngine(Engine):
         super().__init__(lite.config, layers, **output)
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
-            self.mix = _values_of(mix, self.config.n_layers + 1)
+            self.mix = given_mix(mix, self.config.n_layers + 1)
         if gamma is not None:
             check_finite("The factor of the mix", gamma)
             self.mix["gamma"] = float(gamma)
@@ -66,16 +66,6 @@ class LiteRTEngine(Engine):
         weights = np.array(self.mix["mix"], np.float32) * np.float32(self.mix["gamma"])
         with np.errstate(over="ignore"):  # `embed` refuses what is infinite
             return weighted_sum(layers, weights)
-
-
-def _values_of(mix, n_layers):
-    check_finite("The weights of the mix", mix, 1)
-    if len(mix) != n_layers:
-        raise ValueError(
-            f"The mix should have {n_layers} weights, one for each layer. Received: "
-            f"{list(mix)}"
-        )
-    return mix_values(mix)
 
 
 def read_litert(
