@@ -41,6 +41,7 @@ WITHOUT = [
     'command("substitutes rates --word rates --model en")',
     'command("annotate text out.jsonl --with en-pos en-ner")',
     'command("ask text Who?")',
+    'command("export en en.tflite --format litert")',
 ]
 WITH = [
     'ek.Elmo.from_pretrained("en")',
@@ -49,7 +50,7 @@ WITH = [
     'ek.LanguageModel.from_pretrained("en")',
     'ek.load_bilm("en")',
     "ek.precompute_layers",
-    'command("export en en.tflite --format litert")',
+    'command("export en exported --no-warmup")',
 ]
 
 
