@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 _N_BINS = 15
-_LEAST, _MOST, _STEPS = 0.25, 8.0, 12  # of a search by thirds
+_LEAST, _MOST = 0.25, 8.0  # temperatures
 
 
 class Bin(NamedTuple):
@@ -71,11 +72,6 @@ def fit_temperature(
         p = np.where(right, scores, 1 - scores)
         return -np.log(np.maximum(p, 1e-7)).mean()
 
-    low, high = np.log([_LEAST, _MOST])
-    for _ in range(_STEPS):  # the loss has one minimum
-        third = (high - low) / 3
-        if loss(low + third) < loss(high - third):
-            high -= third
-        else:
-            low += third
-    return round(float(np.exp((low + high) / 2)), 3)
+    bounds, options = np.log([_LEAST, _MOST]), {"xatol": 0.01}
+    found = minimize_scalar(loss, bounds=bounds, method="bounded", options=options)
+    return round(float(np.exp(found.x)), 3)

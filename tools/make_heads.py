@@ -4,11 +4,12 @@ DATA is the folder of the corpora; OUT/NAME becomes the head and its card, OUT/w
 what was trained. Finished heads are not trained again, so the same command resumes.
 """
 
-import functools
+import collections
+import itertools
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,15 +35,15 @@ from elmo_keras.heads import (
 )
 from elmo_keras.heads.answering.scores import exact_match
 from elmo_keras.heads.classifier.ngrams import ngram_rows
-from elmo_keras.heads.head import PREDICATES, load_task_model
+from elmo_keras.heads.head import HEAD, PREDICATES, load_task_model
 from elmo_keras.heads.kinds import find_kind
 from elmo_keras.heads.reading import read_rows
 from elmo_keras.heads.run import read_data
-from elmo_keras.heads.tagger.entities import entities
+from elmo_keras.heads.tagger.entities import bio_tags, entities
 from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
 from elmo_keras.hub.catalogue import CARD
 from tools import scores
-from tools.calibration import fit_temperature
+from tools.calibration import calibration_error, fit_temperature
 from tools.convert import convert
 
 # Types of other sets → those of `en-ner`; others are no entities.
@@ -52,8 +53,10 @@ ENTITIES = {
     "corporation": "ORG",
     "group": "ORG",
 } | {name: name for name in ("PER", "LOC", "ORG")}
+OTHER = "MISC", "OTH"
+UNER, TWEETS = "Universal NER over EWT's dev", "Broad Twitter Corpus, h"
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
-UNER = "en_ner_uner/en_ewt-ud-dev.iob2"
+HANDLE = re.compile("[@#][A-Za-z][A-Za-z0-9_]+")  # of `split_words`' rules `ewt`
 NGRAM_ROWS = 2**20  # of `ko-sentiment`
 TAGGER: dict[str, Any] = {"word_dim": 50}
 SCRIPT = (
@@ -98,9 +101,11 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
             files(work / "en-ner", ".train.conll", ".dev.conll")
             | {"elmo_dropout": 0.5},
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) "
-            "and Universal NER over UD English-EWT's dev (CC BY-SA 4.0); held out: a fifth "
-            "of Wikigold and of Universal NER, WNUT-17's dev, the tweets `h`",
+            "and Universal NER over UD English-EWT (CC BY-SA 4.0); held out: a fifth of "
+            "Wikigold, the dev of WNUT-17 and of Universal NER, the tweets `h`",
             dev="all four sets together",
+            notes="**Names.** Handles and hashtags (`@name`, `#name`) are one token and no "
+            "names, adjectives of places (`Korean`) no places.",
             tokenizer="ewt",
         ),
         "en-srl": Recipe(
@@ -203,36 +208,77 @@ def prepare(name: str, data: Path, work: Path) -> None:
 
 def join_entities(data: Path, work: Path) -> None:
     """Writes one file of entities to train on, and one that is held out."""
-    read = {
-        part: [
-            example
-            for name in names.split()
-            for example in read_columns(data / f"en_ner_{name}.conll")
-        ]
-        for part, names in (
-            ("train", "wnut17/wnut17train btc/a btc/b btc/e btc/g"),
-            ("dev", "wnut17/emerging.dev btc/h"),
-        )
-    }
-    for name in (WIKIGOLD, UNER):
-        for part, some in zip(read, hold_out(read_columns(data / name), 0.2)):
-            read[part] += some
-    for part, examples in read.items():
+    for part, sets in zip(("train", "dev"), zip(*entity_sets(data).values())):
         with (work / f"en-ner.{part}.conll").open("w", encoding="utf-8") as file:
-            for example in examples:
-                tags = joined_types(example["tags"])
-                for token, tag in zip(example["tokens"], tags):
-                    print(token, tag, sep="\t", file=file)
+            for example in itertools.chain(*sets):
+                for row in zip(example["tokens"], example["tags"]):
+                    print(*row, sep="\t", file=file)
                 print(file=file)
 
 
-def joined_types(tags: Sequence[str]) -> list[str]:
-    """Tags with the types of `en-ner`; those of other types are `O`."""
-    names = [ENTITIES.get(tag[2:], ENTITIES.get(tag[2:].lower())) for tag in tags]
-    return [f"{tag[:2]}{name}" if name else "O" for tag, name in zip(tags, names)]
+def entity_sets(data: Path) -> dict[str, tuple[list[dict], list[dict]]]:
+    """What `en-ner` learns from, and what is held out, by the name of the latter."""
+
+    def read(*names):
+        return [*itertools.chain(*(read_columns(data / name) for name in names))]
+
+    train, dev = hold_out(read(WIKIGOLD), 0.2)
+    tweets = read(*(f"en_ner_btc/{part}.conll" for part in "abeg"))
+    uner, wnut = "en_ner_uner/en_ewt-ud-{}.iob2", "en_ner_wnut17/"
+    uner, uner_dev = (read(uner.format(part)) for part in ("train", "dev"))
+    sets = {
+        "Wikigold, a fifth": (train, dev),
+        UNER: (uner, uner_dev),
+        "WNUT-17": (
+            read(f"{wnut}wnut17train.conll"),
+            read(f"{wnut}emerging.dev.conll"),
+        ),
+        TWEETS: (tweets, read("en_ner_btc/h.conll")),
+    }
+    adjectives = other_names([*train, *uner])
+    return {
+        name: ([names_of(e, adjectives) for e in train], [names_of(e) for e in dev])
+        for name, (train, dev) in sets.items()
+    }
 
 
-def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
+def other_names(examples: list[dict]) -> set[str]:
+    """Words that are mostly entities of other types than places, as `Korean` is."""
+    counts = collections.Counter()
+    for example in examples:
+        for begin, end, type_ in entities(example["tags"]):
+            if end - begin == 1:
+                counts[example["tokens"][begin]] += 1 if type_ in OTHER else -1
+    return {word for word, n in counts.items() if n > 0}
+
+
+def names_of(example: dict, no_places: Collection[str] = ()) -> dict[str, list]:
+    """An example with the types of `en-ner`.
+
+    Handles and hashtags are one token, as `split_words` leaves them, and no names; nor are
+    places of a single word of `no_places`.
+    """
+    tokens, tags = [], []
+    for token, tag in zip(example["tokens"], example["tags"]):
+        if tokens and HANDLE.fullmatch(tokens[-1] + token) and tokens[-1] in "@#":
+            tokens[-1] += token
+        else:
+            tokens.append(token)
+            tags.append(tag)
+        if HANDLE.fullmatch(tokens[-1]):
+            tags[-1] = "O"
+    spans = [
+        (begin, end, type_)
+        for begin, end, name in entities(tags)
+        if (type_ := ENTITIES.get(name, ENTITIES.get(name.lower())))
+        and not (type_ == "LOC" and end - begin == 1 and tokens[begin] in no_places)
+    ]
+    return {"tokens": tokens, "tags": bio_tags(spans, len(tokens))}
+
+
+def make_head(
+    name: str, recipe: Recipe, data: Path, output: Path, **changes: Any
+) -> None:
     """Trains a head, and writes it with its card; `changes` are other settings."""
     folder, rows, by_label, saved = output / name, [], [], []
     heads = {folder: (recipe.task, recipe.settings)}
@@ -254,24 +300,21 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         file, read = work / "model.keras", read_data(task, settings)
         if recipe.ngrams:
             file = add_ngrams(file, read.train, read.dev)
-        metadata = {"language": name[:2], "tokenizer": recipe.tokenizer}
-        save = functools.partial(
-            save_head,
+        save_head(
             file,
             options["model"],
             head,
             arrays={} if ends is None else {ENDS: ends},
-            **metadata,
+            language=name[:2],
+            tokenizer=recipe.tokenizer,
         )
-        save()
-        saved.append((save, head, task, read.dev[::2]))
+        parts = {row["text"]: read.dev}
+        if name == "en-ner":
+            parts = {title: dev for title, (_, dev) in entity_sets(data).items()}
+        saved.append((head, task, parts))
         card = (work / CARD).read_text("utf-8")
         by_label += re.findall(r"^(?:F1 by label|Most frequent).*", card, re.M)
-    for save, head, task, dev in saved:
-        if find_kind(task.kind).logits:
-            answer = functools.partial(heated, save, head, task, dev)
-            if len(answer(1.0)[0]):
-                save(temperature=fit_temperature(answer))
+    warmed = [calibrate(*one) for one in saved if find_kind(one[1].kind).logits]
     size = sum(file.stat().st_size for file in folder.rglob("head.*")) / 1e6
     card = [
         f"# {name}",
@@ -282,6 +325,7 @@ def make_head(name: str, recipe: Recipe, output: Path, **changes: Any) -> None:
         "**Scores.** The text of the part `dev` chose the epoch, that of `test` nothing.",
         f"<!-- scores: {name} -->\n\n<!-- end -->",
         *by_label[:2],
+        *(f"**Calibration.** {line}" for line in warmed),
         f"Made by `python -m tools.make_heads DATA OUT {name}`.",
     ]
     record(output / "scores.json", rows)
@@ -347,12 +391,33 @@ def ngram_counts(texts: Sequence[Sequence[str]]) -> scipy.sparse.csr_matrix:
     return counts
 
 
-def heated(
-    save: Callable, head: Path, task: Any, examples: list[dict], temperature: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores by the head, which is saved with a temperature, see `scored`."""
-    save(temperature=temperature)
-    return scored(pipeline(head), task, examples)
+def calibrate(head: Path, task: Any, parts: Mapping[str, list[dict]]) -> str:
+    """Gives a head the temperature at which its scores fit half of held-out texts best.
+
+    Returns what the card says of its scores on the other half.
+    """
+    card = json.loads((head / HEAD).read_bytes())
+    some = [e for part in parts.values() for e in part[::2]]
+
+    def answer(temperature, examples=some):
+        values = card | {"temperature": temperature}
+        text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+        (head / HEAD).write_text(f"{text}\n", encoding="utf-8")
+        return scored(pipeline(head), task, examples)
+
+    temperature = fit_temperature(answer) if len(answer(1.0)[0]) else 1.0
+    errors = {
+        title: [
+            f"{100 * calibration_error(*pair):.1f}" if len(pair[0]) else "–"
+            for pair in (answer(1.0, part[1::2]), answer(temperature, part[1::2]))
+        ]
+        for title, part in parts.items()
+    }
+    cells = "; ".join(f"{name} {' → '.join(pair)}" for name, pair in errors.items())
+    return (
+        f"The temperature {temperature:g} was found on half of dev. Expected calibration "
+        f"error on the other half, per cent, without → with it: {cells}."
+    )
 
 
 def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.ndarray]:
@@ -422,7 +487,7 @@ def main(data: Path, output: Path, *names: str, **changes: Any) -> None:
     for name in names or known:
         if not (output / name / CARD).exists():
             prepare(name, data, work)
-            make_head(name, known[name], output, **changes)
+            make_head(name, known[name], data, output, **changes)
     scores.main(output)
 
 

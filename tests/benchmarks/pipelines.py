@@ -12,7 +12,7 @@ not learn from, and the scores go into the package's file.
 import functools
 from pathlib import Path
 
-from elmo_keras.heads import hold_out, read_columns, read_conllu
+from elmo_keras.heads import read_conllu
 from elmo_keras.heads.tagger.entities import count_spans, entities, f1_of_spans
 from elmo_keras.hub.catalogue import BOX
 from tests.benchmarks import runner
@@ -80,7 +80,7 @@ def print_scores(systems: dict, data: Path) -> None:
         cells.append(f"{100 * right / len(found):.2f}")
     runner.row("EWT", *cells)
     rows = [{"pipeline": "en-pos", "text": "EWT", "score": "accuracy"} | named(cells)]
-    for name, examples in held_out(data).items():
+    for name, (_, examples) in make.entity_sets(data).items():
         cells = []
         for system in systems.values():
             answers = system.ask("tag", sentences=[e["tokens"] for e in examples])
@@ -98,22 +98,6 @@ def print_scores(systems: dict, data: Path) -> None:
 def named(cells: list[str]) -> dict:
     scores = map(float, cells)
     return {"part": "dev"} | dict(zip(("elmo-keras", "spaCy"), scores, strict=True))
-
-
-def held_out(data: Path) -> dict[str, list[dict]]:
-    """The entities of each set that recipe `en-ner` holds out, as PER, LOC and ORG."""
-    wikigold = read_columns(data / make.WIKIGOLD)
-    uner = read_columns(data / make.UNER)
-    sets = {
-        "Wikigold, a fifth": hold_out(wikigold, 0.2)[1],
-        "Universal NER over EWT's dev, a fifth": hold_out(uner, 0.2)[1],
-        "WNUT-17": read_columns(data / "en_ner_wnut17/emerging.dev.conll"),
-        "Broad Twitter Corpus, h": read_columns(data / "en_ner_btc/h.conll"),
-    }
-    return {
-        name: [e | {"tags": make.joined_types(e["tags"])} for e in examples]
-        for name, examples in sets.items()
-    }
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ from sklearn.metrics import roc_auc_score
 from elmo_keras import pipeline
 from elmo_keras.heads import (
     hold_out,
-    read_columns,
     read_documents,
     read_roles,
     read_squad,
@@ -80,11 +79,15 @@ def main(data: Path, /, *, no_spacy: bool = False) -> None:
         texts, read_by_spacy = [d.text for d in ewt], None
         if not no_spacy:
             read_by_spacy = workers["spaCy"].ask("read", texts=texts)
+        gum = list(read_treebank(data / "en_ud_gum/en_gum-ud-dev.conllu"))
         score_trees("en-ud", "EWT", ewt, workers["official"])
+        score_trees("en-ud", "GUM", gum, workers["official"])
         score_trees("ko-ud", "GSD", gsd, workers["official"])
         score_words("en-pos", "EWT", ewt, workers["official"], read_by_spacy)
+        score_words("en-pos", "GUM", gum, workers["official"])
         score_words("ko-pos", "GSD", gsd, workers["official"])
-        score_entities(ewt, data / "en_ner_uner/en_ewt-ud-dev.iob2", read_by_spacy)
+        score_entities(ewt, data, read_by_spacy)
+        score_tweets(data)
         score_klue(data / KLUE, workers["official"])
         score_roles(ewt, data / "en_srl_ewt/dev.conll")
         for name in ("litbank", "gum"):
@@ -229,49 +232,66 @@ def micro_f1(counts: Iterable[Sequence[int]]) -> float:
 
 
 def score_entities(
-    documents: list[Document], path: Path, read_by_spacy: list[dict] | None
+    documents: list[Document], data: Path, read_by_spacy: list[dict] | None
 ) -> None:
     """Entities of Universal NER over the texts of EWT, whose sentences it names."""
-    examples = read_columns(path)
+    examples = make.entity_sets(data)[make.UNER][1]
+    path = data / "en_ner_uner/en_ewt-ud-dev.iob2"
     ids = re.findall("# sent_id = (.+)", path.read_text(encoding="utf-8"))
     by_id = dict(zip(ids, examples, strict=True))
-    held_out = {id(e) for e in hold_out(examples, 0.2)[1]}
-    pipe = pipeline("en-ner")
-    tagged = tag(pipe, [d.text for d in documents])
-    columns = [[spans for _, spans in tagged]]
-    if read_by_spacy:
-        columns.append([[tuple(e) for e in x["entities"]] for x in read_by_spacy])
-    on_tokens = dict(zip(ids, pipe([e["tokens"] for e in examples])))
-    groups: dict[str, list] = {name: [] for name in ("all", "held out", "alike")}
-    for i, document in enumerate(documents):
-        end = 0
-        splits = {tuple((a, b) for a, b, _ in row) for row in tagged[i][0].sentences}
+    pipe, gold = pipeline("en-ner"), []
+    for document in documents:
+        end, spans = 0, []
         for name in re.findall("# sent_id = (.+)", document.rows):
-            example, words = by_id[name], []
-            for token in example["tokens"]:
+            words = []
+            for token in by_id[name]["tokens"]:
                 begin = document.text.index(token, end)
                 end = begin + len(token)
                 words.append((begin, end))
-            gold = [*entities(make.joined_types(example["tags"]))]
-            found = [(r["start"], r["end"], r["label"]) for r in on_tokens[name]]
-            spans = [(words[a][0], words[b - 1][1], t) for a, b, t in gold]
-            counts = [count_spans(gold, found)]
-            for column in columns:
-                within = [x for x in column[i] if words[0][0] <= x[0] < end]
-                counts.append(count_spans(spans, within))
-            groups["all"].append(counts)
-            if id(example) in held_out:
-                groups["held out"].append(counts)
-            if tuple(words) in splits:
-                groups["alike"].append(counts)
-    measures = {
-        "all": "all sentences; four fifths were learned from",
-        "held out": "the fifth that is held out",
-        "alike": f"{len(groups['alike'])} of {len(ids)} sentences, which are split alike",
-    }
-    for group, measure in measures.items():
-        on_gold, own, *others = (f"{micro_f1(x):.2f}" for x in zip(*groups[group]))
-        runner.row("`en-ner`, UNER", measure, own, on_gold, *others or [""])
+            for first, last, type_ in entities(by_id[name]["tags"]):
+                spans.append((words[first][0], words[last - 1][1], type_))
+        gold.append(spans)
+    on_tokens = pipe([e["tokens"] for e in examples])
+    cells = [f1_of_entities(map(entities, (e["tags"] for e in examples)), on_tokens)]
+    if read_by_spacy:
+        rows = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
+        cells.append(f"{micro_f1(map(count_spans, gold, rows)):.2f}")
+    for change in (str, str.lower, str.upper):
+        texts = ["".join(map(change, d.text)) for d in documents]
+        assert [*map(len, texts)] == [len(d.text) for d in documents]
+        own = f1_of_entities(gold, pipe(texts))
+        measure = {
+            str: "entities",
+            str.lower: "in lower case",
+            str.upper: "in capitals",
+        }
+        runner.row("`en-ner`, UNER", measure[change], own, *cells or [""])
+        cells = []
+
+
+def score_tweets(data: Path) -> None:
+    """Names in tweets as people write them; handles and hashtags count neither way."""
+    examples, texts, gold = make.entity_sets(data)[make.TWEETS][1], [], []
+    for example in examples:
+        ends = [*itertools.accumulate(len(token) + 1 for token in example["tokens"])]
+        begins = [0, *ends]
+        spans = entities(example["tags"])
+        gold.append([(begins[a], ends[b - 1] - 1, t) for a, b, t in spans])
+        texts.append(" ".join(example["tokens"]))
+    cells = []
+    for wanted, inputs in (
+        (gold, texts),
+        ([entities(e["tags"]) for e in examples], [e["tokens"] for e in examples]),
+    ):
+        rows = pipeline("en-ner")(inputs)
+        rows = [[r for r in row if r["text"][0] not in "@#"] for row in rows]
+        cells.append(f1_of_entities(wanted, rows))
+    runner.row("`en-ner`, tweets", "names, without handles and hashtags", *cells, "")
+
+
+def f1_of_entities(gold: Iterable, results: Iterable[list[dict]]) -> str:
+    found = ([(r["start"], r["end"], r["label"]) for r in row] for row in results)
+    return f"{micro_f1(map(count_spans, gold, found)):.2f}"
 
 
 def score_klue(path: Path, official: runner.Worker) -> None:

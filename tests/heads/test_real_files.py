@@ -21,7 +21,7 @@ FILES = [
         *(1_696, 39_007, 3_558),
     ),
     (heads.read_columns, "en_ner_btc/h.conll", 2_000),  # one has no word
-    (heads.read_columns, "en_ner_uner/en_ewt-ud-dev.iob2", 2_001),
+    (heads.read_columns, "en_ner_uner/en_ewt-ud-train.iob2", 12_543),
     (convert.klue_ner, "ko_klue/klue-ner-v1.1_dev.first4000.tsv", 4_000),
     (heads.read_roles, "en_srl_ewt/dev.conll", 4_358),
     (convert.fasttext, "en_sst5/sst_dev.txt", 1_101),

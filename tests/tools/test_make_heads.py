@@ -1,6 +1,7 @@
 """The package's heads are made again, on tiny files."""
 
 import gzip
+import itertools
 import re
 
 import pytest
@@ -32,9 +33,23 @@ def test_heads_are_made_with_their_cards_once(model_directory, tmp_path, capsys)
     assert "epoch" not in capsys.readouterr().out
 
 
-def test_types_of_entities_are_joined(data, tmp_path):
-    make_heads.join_entities(data("en_ner_btc").parent, tmp_path)
-    for part, n in ("train", 1000 + 2000 + 200 + 2138), ("dev", 2000):
-        examples = make_heads.read_columns(tmp_path / f"en-ner.{part}.conll")
-        types = {tag[2:] for example in examples for tag in example["tags"]}
-        assert types == {"", "PER", "LOC", "ORG"} and len(examples) > n
+def test_types_of_entities_are_joined_and_handles_are_no_names(data):
+    sets = make_heads.entity_sets(data("en_ner_btc").parent)
+    sizes = {name: [*map(len, parts)] for name, parts in sets.items()}
+    assert sizes[make_heads.UNER] == [12_543, 2_001]
+    assert sizes[make_heads.TWEETS] == [5_338, 2_000]
+    for example in itertools.chain(*itertools.chain(*sets.values())):
+        for token, tag in zip(example["tokens"], example["tags"], strict=True):
+            assert tag[2:] in ("", "PER", "LOC", "ORG")
+            assert tag == "O" or not make_heads.HANDLE.fullmatch(token)
+
+
+def test_a_handle_is_one_token_and_an_adjective_no_place():
+    tokens = "@ ann_b met Korean Bob Lee #Oslo in US".split()
+    tags = "B-PER I-PER O B-LOC B-person I-person B-LOC O B-geo-loc".split()
+    found = make_heads.names_of({"tokens": tokens, "tags": tags}, {"Korean"})
+    pairs = zip(found["tokens"], found["tags"], strict=True)
+    assert [*pairs] == [
+        *[("@ann_b", "O"), ("met", "O"), ("Korean", "O"), ("Bob", "B-PER")],
+        *[("Lee", "I-PER"), ("#Oslo", "O"), ("in", "O"), ("US", "O")],
+    ]

@@ -67,23 +67,24 @@ def read_columns(
     """Words and entities: `{"tokens": […], "tags": […]}` with BIO tags.
 
     Tags have any scheme of `to_bio`, or are types alone, or prefixes alone, whose entities
-    have the type `ENTITY`. Columns are separated by tabs, or else by spaces, and all lines
-    have the same number of them. If the first one counts the words of each sentence, as in
-    GermEval and Universal NER, the word is the second and its tag the third; otherwise
-    these are the first and the last one. `columns` are the positions of word and tag, from
+    have the type `ENTITY`. Columns are separated by tabs, or else by spaces. If the first one
+    counts the words of each sentence, as in GermEval and Universal NER, the word is the
+    second and its tag the third; otherwise these are the first and the last one, and all
+    lines have the same number of columns. `columns` are the positions of word and tag, from
     1. Lines without a word, `-DOCSTART-` and comments are left out. Of CoNLL-U, the
     entities in MISC are read, see `read_conllu`.
     """
     sentences = list(blocks(path))
     tokens = [[_columns(x) for _, x in s if x[0] != "#"] for s in sentences]
     rows = [row for rows in tokens for row in rows]
-    word, tag = 0, -1
+    word, tag, n_read = 0, -1, None
     if columns is not None:
         word, tag = (column - 1 for column in columns)
     elif rows and all(len(row) == 10 and CONLLU_ID.fullmatch(row[0]) for row in rows):
         return read_conllu(path, entities=True)
     elif rows and _are_counted(tokens):
-        word, tag = 1, 2
+        word, tag, n_read = 1, 2, 3
+        rows = [row[:n_read] for row in rows]
     lengths = collections.Counter(len(row) for row in rows if MARK not in row[:2])
     ((usual, _),) = lengths.most_common(1) or [(0, 0)]
     n_columns = max(usual, word + 1, tag + 1, 2)
@@ -91,7 +92,7 @@ def read_columns(
     full = full_tags(tags)
 
     def parse(line):
-        row = _columns(line)
+        row = _columns(line)[:n_read]
         is_token = len(row) == n_columns
         is_tag = is_token and (row[tag] in tags or TAG.fullmatch(row[tag]))
         if MARK in row[:2] or line[0] == "#" and not is_tag:

@@ -68,10 +68,10 @@ READ = [
     (read_columns, IN_TABS, PEOPLE),
     # Spaces after a tag, a line without a word, and a word that begins with "#".
     (read_columns, "#a\tB-A \n\tI-A\nb\tI-A\t\n", tagged("#a/B-A b/I-A")),
-    # Columns index, word, outer tag and inner tag, with comments.
+    # Columns index, word, outer tag and sometimes an inner tag, with comments.
     (
         read_columns,
-        "# at [1] O\n1\tA\tB-LOCderiv\tO\n2\tb\tO\tB-PER\n\n#\tat\n1\tC\tO\tO\n",
+        "# at [1] O\n1\tA\tB-LOCderiv\tO\n2\tb\tO\n\n#\tat\n1\tC\tO\tO\n",
         tagged("A/B-LOCderiv b/O", "C/O"),
     ),
     (read_columns, "a B-A\nb M-A\nc E-A\nd S-A\n", tagged("a/B-A b/I-A c/I-A d/B-A")),
