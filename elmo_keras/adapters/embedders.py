@@ -27,7 +27,8 @@ class ElmoEmbedder:
     """AllenNLP's `ElmoEmbedder`: all layers of each token, `(layers, tokens, dim)`.
 
     Args:
-        options_file: options, or any model that `Embedder` reads.
+        options_file: options, or any model that `Embedder` reads; the default `"en"` comes
+            with the package and has 256 numbers a token, AllenNLP's `"original"` 1,024.
         weight_file: weights, if `options_file` is an `options.json`.
         cuda_device: has no effect: TensorFlow uses the GPU that it finds.
         **settings: arguments of `Embedder`, such as `arithmetic`.
@@ -35,7 +36,7 @@ class ElmoEmbedder:
 
     def __init__(
         self,
-        options_file: Any = "original",
+        options_file: Any = "en",
         weight_file: str | Path | None = None,
         cuda_device: int = -1,
         **settings: Any,

@@ -24,7 +24,8 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     A pickle holds the path of the model, not its weights.
 
     Args:
-        model, layers, mix, gamma, pooling, arithmetic, tokenizer: see `Embedder`.
+        model, layers, mix, gamma, pooling, arithmetic, tokenizer: see `Embedder`. `"en"`
+            comes with the package, `dim` is 256.
             `layers="all"` puts the vectors of all layers side by side.
         normalize: whether each vector is divided by its Euclidean length.
 
@@ -34,7 +35,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def __init__(
         self,
-        model: str | Path = "original",
+        model: str | Path = "en",
         *,
         layers: str | int = "mix",
         mix: Sequence[float] | None = None,

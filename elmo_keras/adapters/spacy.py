@@ -78,14 +78,15 @@ class ElmoPipe(_Component):
     spaCy uses static vectors if its vocabulary has some.
 
     Args:
-        model, layers, mix, gamma, arithmetic: as in `Embedder`, for vectors of tokens.
+        model, layers, mix, gamma, arithmetic: as in `Embedder`, for vectors of tokens; `"en"`
+            comes with the package and has 256 numbers a token.
     """
 
     def __init__(
         self,
         nlp: Language,
         name: str,
-        model: str = "original",
+        model: str = "en",
         layers: str | int = "mix",
         mix: Sequence[float] | None = None,
         gamma: float | None = None,

@@ -23,16 +23,18 @@ def models(
     action: Literal["list", "fetch", "remove", "path", "clean"] = "list",
     /,
     *names: str,
+    all: bool = False,
     softmax: bool = False,
 ) -> None:
     """Lists language models and heads, and downloads or removes published models.
 
-    `list` shows all of them, or those whose row holds the given words; `fetch` downloads
-    models to the cache; `remove` deletes them there; `path` prints the folder of the
+    `list` shows those on this machine, with --all also what can be downloaded, or those
+    of all whose row holds the given words; `fetch` downloads models to the cache; `remove` deletes them there; `path` prints the folder of the
     cache, or of models in it; `clean` deletes what was converted for LiteRT, which its
     next use makes again.
 
         elmo-keras models
+        elmo-keras models --all
         elmo-keras models list korean
         elmo-keras models fetch small
         elmo-keras models remove small
@@ -43,13 +45,16 @@ def models(
     Args:
         action: what is done
         names: of models; words for list
+        all: list published models, too
         softmax: fetch the softmax and the vocabulary of original or 5.5B too
     """
     if action in ("fetch", "remove") and not names:
         raise ValueError(f"{action} needs the NAME of a model.")
     if action == "list":
-        print(list_models(names))
+        print(list_models(names, downloads=all or bool(names)))
         return
+    if all:
+        raise ValueError(f"--all is for list. Leave it out of {action}.")
     if action == "clean":
         if names:
             raise ValueError("clean takes no names.")
@@ -71,11 +76,15 @@ def models(
             print(f"{name} is in {path.parent if weights else path}")
 
 
-def list_models(words: Sequence[str] = ()) -> str:
-    """A table of all models and heads, or of those whose row holds all the words."""
+def list_models(words: Sequence[str] = (), *, downloads: bool = True) -> str:
+    """A table of models and heads, all or those whose row holds all the words.
+
+    Without `downloads`, a line below says how many models are not on this machine.
+    """
     sizes, models = cached_models(), catalogue()
-    in_package = [model for model in models if model.in_package]
-    others = [model for model in models if not model.in_package]
+    in_package = [*filter(lambda model: model.in_package, models), *heads()]
+    published = [model for model in models if not model.in_package]
+    here = [model for model in published if folder_name(model.name) in sizes]
     rows = [
         [
             ", ".join([model.name, *model.aliases]),
@@ -86,12 +95,16 @@ def list_models(words: Sequence[str] = ()) -> str:
             "by hand" if model.unavailable else _megabytes(model.megabytes),
             _cached(sizes.pop(folder_name(model.name), 0)),
         ]
-        for model in (*in_package, *heads(), *others)
+        for model in (*in_package, *(published if downloads else here))
     ]
     rows += [[name, *5 * [""], _cached(size)] for name, size in sizes.items()]
     wanted = [word.casefold() for word in words]
     shown = [row for row in rows if all(w in " ".join(row).casefold() for w in wanted)]
-    return markdown_table(HEAD, shown, N_TEXTS)
+    table = markdown_table(HEAD, shown, N_TEXTS)
+    if downloads:
+        return table
+    n_others = len(published) - len(here)
+    return f"{table}\n\n{n_others} others can be downloaded: elmo-keras models --all"
 
 
 def _megabytes(size):
