@@ -17,11 +17,11 @@ import keras
 import numpy as np
 
 from elmo_keras import Embedder
-from elmo_keras.heads import read_conllu, read_texts
+from elmo_keras.heads import Classification, read_conllu
 
 
 def main(arguments: argparse.Namespace) -> None:
-    read = read_conllu if ".conllu" in arguments.train else read_texts
+    read = read_conllu if ".conllu" in arguments.train else Classification().read
     training, scored = read(arguments.train)[: arguments.limit], read(arguments.dev)
     embedder = Embedder(arguments.model, layers="all", arithmetic=arguments.arithmetic)
     (x, words, tags), (x_dev, words_dev, tags_dev) = (

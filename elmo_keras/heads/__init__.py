@@ -8,13 +8,11 @@ if TYPE_CHECKING:
     from elmo_keras.heads.answering.readers import read_squad as read_squad
     from elmo_keras.heads.answering.task import Answering as Answering
     from elmo_keras.heads.classifier.model import TextClassifier as TextClassifier
-    from elmo_keras.heads.classifier.readers import read_texts as read_texts
     from elmo_keras.heads.classifier.task import Classification as Classification
     from elmo_keras.heads.coreference.model import CoreferenceModel as CoreferenceModel
     from elmo_keras.heads.coreference.readers import read_documents as read_documents
     from elmo_keras.heads.coreference.task import Coreference as Coreference
     from elmo_keras.heads.entailment.model import ESIM as ESIM
-    from elmo_keras.heads.entailment.readers import read_pairs as read_pairs
     from elmo_keras.heads.entailment.task import Entailment as Entailment
     from elmo_keras.heads.fit import train_head as train_head
     from elmo_keras.heads.fit import train_task as train_task
@@ -50,13 +48,11 @@ _NAMES = {
     "answering.readers": ("read_squad",),
     "answering.task": ("Answering",),
     "classifier.model": ("TextClassifier",),
-    "classifier.readers": ("read_texts",),
     "classifier.task": ("Classification",),
     "coreference.model": ("CoreferenceModel",),
     "coreference.readers": ("read_documents",),
     "coreference.task": ("Coreference",),
     "entailment.model": ("ESIM",),
-    "entailment.readers": ("read_pairs",),
     "entailment.task": ("Entailment",),
     "fit": ("train_head", "train_task"),
     "head": ("save_head",),

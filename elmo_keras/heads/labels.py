@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_choices
+from elmo_keras.base.argument_checks import check_choices, shortened
 from elmo_keras.config import TokenizerName
-from elmo_keras.heads.reading import Rows, parse_all
+from elmo_keras.heads.reading import Rows, check_any, parse_all, read_strings
 from elmo_keras.heads.task import Task
 from elmo_keras.text.tokenizers import TOKENIZERS, Tokenizer
 from elmo_keras.text.word_rules import RULES
@@ -91,6 +91,8 @@ def read_labelled(
 ) -> list[dict]:
     """Examples with the tokens of some columns, under other names, and their labels.
 
+    A `label` may be a list, as doccano has it; where all of these have one, it is the label.
+
     Args:
         rows: see `parse_all`.
         source: the name of the file, for errors.
@@ -103,17 +105,24 @@ def read_labelled(
         columns = ", ".join([*fields, kind])
         if missing := ", ".join(name for name in (*fields, kind) if name not in row):
             raise ValueError(f"the columns {columns} are expected. Missing: {missing}")
-        example = {new: _tokens(row[name], split) for name, new in fields.items()}
+        example = {new: _tokens(row, name, split) for name, new in fields.items()}
         labels = row[kind]
-        if kind == "label":
+        if kind == "label" and not isinstance(labels, list):
             return example | {kind: _label(labels)}
         if isinstance(labels, str):
             labels = labels.split(",") if labels.strip() else []
         if not isinstance(labels, list):
-            raise ValueError(f"a list of labels is expected, not {labels!r:.80}")
-        return example | {kind: [_label(label) for label in labels]}
+            raise ValueError(
+                f"a list of labels is expected, not {shortened(labels):.80}"
+            )
+        lists.append(kind == "label" and len(labels) == 1)
+        return example | {"labels": [_label(label) for label in labels]}
 
-    examples = parse_all(source, rows, parse)
+    lists: list[bool] = []
+    examples = check_any(source, parse_all(source, rows, parse))
+    if lists and all(lists):
+        for example in examples:
+            (example["label"],) = example.pop("labels", None) or [example["label"]]
     if len({"labels" in example for example in examples}) > 1:
         raise ValueError(
             f"{source} should have `label` in all lines, or `labels` in all."
@@ -121,18 +130,14 @@ def read_labelled(
     return examples
 
 
-def _tokens(text, split):
-    if isinstance(text, str):
-        return split(text)
-    if isinstance(text, list) and all(isinstance(t, str) and t for t in text):
-        return text
-    raise ValueError(f"a text or a list of tokens is expected, not {text!r:.80}")
+def _tokens(row, name, split):
+    return split(row[name]) if isinstance(row[name], str) else read_strings(row, name)
 
 
 def _label(value):
     label = str(value).strip() if isinstance(value, (str, int)) else ""
     if not label:
-        raise ValueError(f"a label is expected, not {value!r:.80}")
+        raise ValueError(f"a label is expected, not {shortened(value):.80}")
     return label
 
 

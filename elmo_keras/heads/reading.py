@@ -3,16 +3,18 @@
 Files are UTF-8, plain or gzipped. A `ValueError` about a line begins with `FILE:LINE: `.
 """
 
+import codecs
 import csv
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from elmo_keras.base.argument_checks import shortened
 from elmo_keras.text.files import GZIP_ERRORS, lines_of, unzipped
 
 T = TypeVar("T")
@@ -34,14 +36,22 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
     Lines of spaces and tabs at the end of the file are left out.
     """
-    empty = []
     with Path(path).open("rb") as file:
-        for number, content in enumerate(lines_of(file, path), 1):
-            line = content.decode().rstrip("\r\n")
-            empty.append((number, line))
-            if line.strip(SPACES):
-                yield from empty
-                empty.clear()
+        yield from _number(file, path)
+
+
+def _number(file, path):
+    empty = []
+    for number, content in enumerate(lines_of(file, path), 1):
+        if number == 1 and b"\r" in content.strip() and not content.endswith(b"\n"):
+            raise ValueError(
+                f"{path} should have lines that end with \\n, not \\r alone."
+            )
+        line = content.decode().rstrip("\r\n")
+        empty.append((number, line))
+        if line.strip(SPACES):
+            yield from empty
+            empty.clear()
 
 
 def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
@@ -73,29 +83,77 @@ def parse_all(
     return [result for result in results if result is not None]
 
 
-def read_rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The lines of a table as dicts, with their numbers.
+def read_rows(path: str | Path) -> Iterator[tuple[int | str, dict[str, Any]]]:
+    """The rows of a table as dicts, with their lines, or their places in a list.
 
-    Each line is a JSON object; or the first one names the columns, which are separated by
-    tabs, or by commas as in CSV.
+    A file of JSON holds a list of objects, or objects in lines or over several lines each;
+    `["text", {…}]`, as spaCy 2 has it, is an object with this `text`. In other files the
+    first line names the columns, separated by tabs, or by commas as in CSV.
     """
-    lines = numbered_lines(path)
+    with Path(path).open("rb") as file:
+        text = _json_text(file, path)
+        yield from _table_rows(file, path) if text is None else _json_rows(text, path)
+
+
+def _json_text(file, path) -> str | None:
+    """The text of a file whose first character is that of a list or an object."""
+    try:
+        content: Any = unzipped(file)
+        start = content.peek(99)[:99].removeprefix(codecs.BOM_UTF8).lstrip()
+        if start[:1] in (b"{", b"["):
+            return content.read().decode("utf-8-sig")
+    except (UnicodeDecodeError, *GZIP_ERRORS) as error:
+        raise ValueError(f"{path} should be a file of JSON. {error}") from None
+    if content is not file:
+        file.seek(0)
+    return None
+
+
+def _json_rows(text, path):
+    rows, at, counted, number = [], 0, 0, 1
+    while match := _NO_SPACE.search(text, at):
+        begin = match.start()
+        number, counted = number + text.count("\n", counted, begin), begin
+        value, at = _decode(text, begin, path, number)
+        rows.append((number, value))
+    if len(rows) == 1 and isinstance(rows[0][1], list) and not _is_pair(rows[0][1]):
+        rows = [(f"element {i}", value) for i, value in enumerate(rows[0][1], 1)]
+    for place, value in rows:
+        if _is_pair(value):
+            value = {"text": value[0], **value[1]}
+        if not isinstance(value, dict):
+            reason = f"an object is expected, not {shortened(value):.80}"
+            raise malformed(path, place, reason)
+        yield place, value
+
+
+_NO_SPACE = re.compile(r"[^ \t\r\n]")
+
+
+def _decode(text, begin, path, number):
+    """The value at a position, and its end."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, begin)
+        if "\\ud" in text[begin:end].lower():  # half of a pair is no text
+            json.dumps(value, ensure_ascii=False).encode()
+        return value, end
+    except RecursionError:
+        raise malformed(path, number, "JSON should not be nested so deeply") from None
+    except ValueError as error:
+        raise malformed(path, number, f"JSON is expected. {error}") from None
+
+
+def _is_pair(value):
+    return isinstance(value, list) and [*map(type, value)] == [str, dict]
+
+
+def _table_rows(file, path):
+    lines = _number(file, path)
     _, head = next(lines, (1, ""))
-    if head.startswith("{"):
-        for number, line in itertools.chain([(1, head)], lines):
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise malformed(path, number, f"JSON is expected. {error}") from None
-            if not isinstance(row, dict):
-                raise malformed(path, number, f"an object is expected, not {line[:80]}")
-            yield number, row
-        return
-    rows = ((number, line.split("\t")) for number, line in lines)
-    names = head.split("\t")
+    rows, names = ((n, line.split("\t")) for n, line in lines), head.split("\t")
     if len(names) == 1:
-        names, *_ = csv.reader([head])
-        rows = _csv_rows(path, lines)
+        rows = _csv_rows(path, itertools.chain([(1, head)], lines))
+        _, names = next(rows, (1, names))
     for number, cells in rows:
         if len(cells) != len(names):
             reason = f"{len(names)} columns are expected ({', '.join(names)}), not "
@@ -108,9 +166,25 @@ def _csv_rows(path, lines):
     reader = csv.reader((f"{line}\n" for _, line in lines), strict=True)
     try:
         for cells in reader:
-            yield reader.line_num + 1, cells
+            yield reader.line_num, cells
     except csv.Error as error:
-        raise malformed(path, reader.line_num + 1, error) from None
+        raise malformed(path, reader.line_num, error) from None
+
+
+def read_strings(
+    row: Mapping[str, Any], name: str, beside: str | None = None
+) -> list[str]:
+    """The field of a row with a list of strings, as many as those of the field `beside`."""
+    values = row.get(name)
+    if not isinstance(values, list) or not all(
+        isinstance(x, str) and x for x in values
+    ):
+        raise ValueError(
+            f"`{name}` should be a list of str, not {shortened(values):.80}"
+        )
+    if beside is not None and len(values) != len(row[beside]):
+        raise ValueError(f"there should be as many {name} as {beside}")
+    return values
 
 
 CONLLU_ID = re.compile(r"\d+([-.]\d+)?")
@@ -130,19 +204,8 @@ def conllu_columns(line: str) -> list[str]:
 
 def check_any(path: str | Path, examples: list[dict]) -> list[dict]:
     if not examples:
-        raise ValueError(f"{path} holds no sentence.")
+        raise ValueError(f"{path} holds no example.")
     return examples
-
-
-def read_json(path: str | Path) -> Any:
-    """The content of a file of JSON; of JSON lines a list."""
-    with Path(path).open("rb") as file:
-        try:
-            return json.loads(unzipped(file).read())
-        except (ValueError, *GZIP_ERRORS) as error:
-            if getattr(error, "msg", "") != "Extra data":
-                raise ValueError(f"{path} should be a file of JSON. {error}") from None
-    return [row for _, row in read_rows(path)]
 
 
 def hold_out(examples: Sequence[T], share: float) -> tuple[list[T], list[T]]:

@@ -1,17 +1,16 @@
 """Labelled texts and pairs: their files and scores."""
 
-import functools
 from types import SimpleNamespace
 
 import pytest
 
-from elmo_keras.heads import Classification, read_pairs, read_texts
-from elmo_keras.text.tokenizers import split_spaces
+from elmo_keras.heads import Classification, Entailment
 from tests.support.readers import check_reading, check_refusal
 from tests.support.task_models import scores_of
 
 PAIR = '{"premise": "a", "hypothesis": "b", "label": "x"}\n'
-spaces = functools.partial(read_texts, split=split_spaces)
+read_texts, read_pairs = Classification().read, Entailment().read
+spaces = Classification(split="spaces").read
 # Reader, file, and the values of the examples' fields.
 READ = [
     (
@@ -37,12 +36,33 @@ READ = [
     ),
     (read_texts, "text\tlabels\na\tb,c\nd\t\n", [(["a"], ["b", "c"]), (["d"], [])]),
     (read_pairs, "label\thypothesis\tpremise\n1\tc\ta b\n", [([*"ab"], ["c"], "1")]),
+    # doccano's lists of one label, and of several.
+    (read_texts, '[{"text": "a", "label": ["p"]}]', [(["a"], "p")]),
+    (
+        read_texts,
+        '{"text": "a", "label": ["p"]}\n{"text": "b", "label": ["p", "q"]}\n',
+        [(["a"], ["p"]), (["b"], ["p", "q"])],
+    ),
     (read_pairs, PAIR, [(["a"], ["b"], "x")]),
 ]
 MALFORMED = [
     (read_texts, "id\tdocument\n1\ta\n", 2, "text, label .* Missing: text, label"),
     (read_texts, "text\tlabel\na\t \n", 2, "a label is expected, not ' '"),
-    (read_texts, '{"text": 1, "label": "1"}\n', 1, "a text or a list of tokens .* 1"),
+    (
+        read_texts,
+        '{"text": 1, "label": "1"}\n',
+        1,
+        "`text` should be a list of str, not 1",
+    ),
+    *(
+        (
+            read_texts,
+            f'{{"text": {text}, "label": "1"}}\n',
+            1,
+            "`text` should be a list",
+        )
+        for text in ('{"a": 1}', "[1, 2]", '["a", null]', '[["a"]]', '[""]')
+    ),
     (read_texts, '{"text": "a", "label": null}\n', 1, "a label is expected, not None"),
     (read_texts, '{"text": "a", "labels": 5}\n', 1, "a list of labels is expected"),
     (read_pairs, PAIR + PAIR.replace("hypo", ""), 2, "Missing: hypothesis"),

@@ -4,7 +4,12 @@ import gzip
 
 import pytest
 
-from elmo_keras.heads import hold_out, read_columns, read_documents, read_squad
+from elmo_keras.heads import (
+    hold_out,
+    read_columns,
+    read_documents,
+    read_squad,
+)
 from elmo_keras.heads.reading import read_rows
 from tests.support.readers import check_reading, check_refusal
 
@@ -23,6 +28,13 @@ TABLES = [
     ),
     ('label,text\n1,"a, ""b""\nc"\n', [("1", 'a, "b"\nc')]),
     (ROW + '{"a": [1], "b": {}}\n', [("a", "1"), ([1], {})]),
+    # Empty lines between objects, which may have several; a list; spaCy 2's rows.
+    (f'\n{ROW}\n{{\n "a": [\n1]\n}}\n{ROW}', [("a", "1"), ([1],), ("a", "1")]),
+    (f"[{ROW}, {ROW}]", [("a", "1"), ("a", "1")]),
+    ('["a", {"b": 1}]\n["c", {}]\n', [("a", 1), ("c",)]),
+    (f'[["{2**17 * "a"}", {{}}]]', [(2**17 * "a",)]),
+    (f"a,b\nc,{2**17 * 'd'}\n", [("c", 2**17 * "d")]),
+    ("[]", []),
     (TABLE, []),
     ("", []),
 ]
@@ -31,6 +43,9 @@ BROKEN = [
     ('text,label\na,1\n"b,1\n', 3, "unexpected end of data"),
     (ROW + ROW[:-2], 2, "JSON is expected"),
     (ROW + "[]\n", 2, r"an object is expected, not \[\]"),
+    (f"[{ROW}, 7]", "element 2", "an object is expected, not 7"),
+    (f"{ROW}\n{10**5 * '['}", 3, "JSON should not be nested so deeply"),
+    (f'{ROW}{{"text": "\\udc80"}}', 2, "JSON is expected. 'utf-8' codec can't encode"),
 ]
 
 
@@ -59,9 +74,12 @@ def test_a_malformed_line_of_a_table_is_reported_with_its_place(table, file):
             " should be UTF-8. Line 2",
         ),
         (read_columns, b"word O\nw\xff O\n", " should be UTF-8. Line 2"),
+        (read_columns, b"a O\rb B-X\r", r" should have lines that end with .n, not .r"),
     ],
 )
-def test_a_file_that_is_not_utf_8_or_cut_is_refused(read, content, place, tmp_path):
+def test_a_file_that_is_not_utf_8_or_in_lines_or_cut_is_refused(
+    read, content, place, tmp_path
+):
     path = tmp_path / "bad"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"bad{place}"):

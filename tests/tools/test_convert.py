@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from elmo_keras.heads import read_columns, read_pairs, read_texts
+from elmo_keras.heads import Classification, Entailment, read_columns
 from tools.convert import convert
 
 KLUE = """## line : a character and its tag
@@ -40,22 +40,31 @@ def eojeols(end=""):
 # Format, file, reader of what it becomes, and the values of the examples' fields.
 CONVERTED = [
     (
-        *("fasttext", "__label__4\tIt 's  2\xa01/2\r\n__label__2\n", read_texts),
+        *(
+            "fasttext",
+            "__label__4\tIt 's  2\xa01/2\r\n__label__2\n",
+            Classification().read,
+        ),
         [(["It", "'s", "2\xa01/2"], "4"), ([], "2")],
     ),
     (
-        *("nsmc", f'{NSMC}7\t되게 "좋소~\t1\n8\t\t0\n', read_texts),
+        *("nsmc", f'{NSMC}7\t되게 "좋소~\t1\n8\t\t0\n', Classification().read),
         [(["되게", '"', "좋소", "~"], "1"), ([], "0")],
     ),
     (
-        *("goemotions", "Oh no!\t2,0\tid1\nYes\t1\tid2\n", read_texts),
+        *("goemotions", "Oh no!\t2,0\tid1\nYes\t1\tid2\n", Classification().read),
         [(["Oh", "no", "!"], ["neutral", "joy"]), (["Yes"], ["anger"])],
     ),
-    ("tabs", "2\xa01/2 b\tc's\t1\n", read_pairs, [(["2\xa01/2", "b"], ["c's"], "1")]),
-    ("snli", f"{KORNLI}a b\tc\t1\n", read_pairs, [(["a", "b"], ["c"], "1")]),
+    (
+        "tabs",
+        "2\xa01/2 b\tc's\t1\n",
+        Entailment().read,
+        [(["2\xa01/2", "b"], ["c's"], "1")],
+    ),
+    ("snli", f"{KORNLI}a b\tc\t1\n", Entailment().read, [(["a", "b"], ["c"], "1")]),
     # Pairs without an agreed label are left out.
     (
-        *("snli", SNLI + SNLI.replace("x", "-"), read_pairs),
+        *("snli", SNLI + SNLI.replace("x", "-"), Entailment().read),
         [(["It", "is", "n't", "."], ["b"], "x")],
     ),
     ("klue-ner", KLUE, read_columns, eojeols()),

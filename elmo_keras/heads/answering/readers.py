@@ -3,55 +3,53 @@
 import collections
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from elmo_keras.heads.answering.decoding import OffsetTokens, offset_tokens
-from elmo_keras.heads.reading import read_json
+from elmo_keras.heads.reading import Rows, check_any, malformed, read_rows
 
 
 def read_squad(path: str | Path) -> list[dict]:
     """The questions of a file of SQuAD 1.1, 2.0 or KorQuAD 2, or of lines as Hugging Face's.
 
-    Each line is a JSON object: a `context` and `question` with its `answers`, an object of
-    the lists `text` and `answer_start`. Errors name the file and the question.
+    Each of these is a JSON object: a `context` and `question` with its `answers`, an object
+    of the lists `text` and `answer_start`. Errors name the file, the line and the question.
 
     Each has `id`; the tokens of `context` and `question`; `text`, the paragraph; `offsets`,
     its tokens with their offsets; `answers`; of the first answer that is at its offset, the
     `span`, its first and last token, and the `ending`, the characters of its last token
     after it, or None; `n_misplaced`, the number of answers that are not.
     """
-    return read_questions(read_json(path), path)
+    return read_questions(read_rows(path), path)
 
 
-def read_questions(content: Any, source: str | Path) -> list[dict]:
-    """The same as `read_squad`, from the content of such a file, or of a list of its lines."""
-    examples, key = [], "data"
-    try:
-        for place, paragraph in _paragraphs(content):
-            key = place
-            text = _check_text(paragraph["context"])
-            offsets = offset_tokens(text)
-            for k, question in enumerate(paragraph.get("qas", [paragraph])):
-                key = f"{place}.qas[{k}]" if "qas" in paragraph else place
-                examples.append(_question(text, offsets, question))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else repr(error)
-        raise ValueError(f"{source}: {key} is not as in SQuAD: {reason}") from None
-    if not examples:
-        raise ValueError(f"{source}: data should hold questions. Received: none")
-    return examples
+def read_questions(rows: Rows, source: str | Path) -> list[dict]:
+    """The same as `read_squad`, from the rows of such a file."""
+    examples, key = [], ""
+    for place, row in rows:
+        try:
+            for key, paragraph in _paragraphs(row):
+                text = _check_text(paragraph["context"])
+                offsets = offset_tokens(text)
+                where = key
+                for k, question in enumerate(paragraph.get("qas", [paragraph])):
+                    key = f"{where}qas[{k}] " if "qas" in paragraph else where
+                    examples.append(_question(text, offsets, question))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            is_key = isinstance(error, KeyError)
+            reason = f"{error} is missing" if is_key else repr(error)
+            raise malformed(source, place, f"{key}not as in SQuAD: {reason}") from None
+    return check_any(source, examples)
 
 
-def _paragraphs(content):
-    """The place and the object of each paragraph, or of each question with its context."""
-    if not isinstance(content, list):
-        content = content.get("data", [content])
-    for i, article in enumerate(content):
+def _paragraphs(row):
+    """Each paragraph, or question with its context, and its place in a row."""
+    for i, article in enumerate(row.get("data", [row])):
+        where = f"data[{i}]." * ("data" in row)
         if "paragraphs" not in article:
-            yield f"data[{i}]", article
+            yield where, article
             continue
         for j, paragraph in enumerate(article["paragraphs"]):
-            yield f"data[{i}].paragraphs[{j}]", paragraph
+            yield f"{where}paragraphs[{j}].", paragraph
 
 
 def _check_text(text):

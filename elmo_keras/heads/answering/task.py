@@ -45,7 +45,7 @@ class Answering(Task):
         return _warned(readers.read_squad(path), path)
 
     def read_rows(self, rows, source, *, training=False):
-        examples = readers.read_questions([row for _, row in rows], source)
+        examples = readers.read_questions(rows, source)
         return _warned(examples, source)
 
     def model_options(self, examples):

@@ -6,7 +6,7 @@ from elmo_keras.heads.labels import LabelTask
 class Classification(LabelTask):
     """Trains a classifier of texts.
 
-    Files are JSON lines, or tables whose first line names the columns: `text` and
+    Files are JSON, a list or lines, or tables whose first line names the columns: `text` and
     `label`; or `labels` if a text may have none or several. The scores are accuracy, or
     macro and micro F1.
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from elmo_keras.base.argument_checks import shortened
 from elmo_keras.heads.reading import (
     CONLLU_ID,
     SPACES,
@@ -14,6 +15,7 @@ from elmo_keras.heads.reading import (
     conllu_columns,
     malformed,
     parse_all,
+    read_strings,
 )
 from elmo_keras.heads.tagger.entities import OUTSIDE, PREDICATE, TAG, full_tags, to_bio
 
@@ -218,8 +220,8 @@ def read_tag_rows(rows: Rows, source: str | Path) -> list[dict]:
     def parse(row):
         name = next((name for name in _TAGS if name in row), _TAGS[0])
         return {
-            "tokens": _strings(row, "tokens"),
-            "tags": _strings(row, name, "tokens"),
+            "tokens": read_strings(row, "tokens"),
+            "tags": read_strings(row, name, "tokens"),
         }
 
     return check_any(source, parse_all(source, rows, parse))
@@ -229,27 +231,16 @@ def read_role_rows(rows: Rows, source: str | Path) -> list[dict]:
     """Semantic roles from dicts with `tokens`, BIO `tags` and `predicate`, its position."""
 
     def parse(row):
-        tokens, position = _strings(row, "tokens"), row.get("predicate")
-        tags = to_bio(_strings(row, "tags", "tokens"))
+        tokens, position = read_strings(row, "tokens"), row.get("predicate")
+        tags = to_bio(read_strings(row, "tags", "tokens"))
         if isinstance(position, list) and position.count(1) == 1:
             position = position.index(1)
         if type(position) is not int or not 0 <= position < len(tokens):
             raise ValueError(
-                f"`predicate` should be the position of a token, not {position!r:.80}"
+                f"`predicate` should be the position of a token, "
+                f"not {shortened(position):.80}"
             )
         marks = [int(i == position) for i in range(len(tokens))]
         return {"tokens": tokens, "predicate": marks, "tags": tags}
 
     return check_any(source, parse_all(source, rows, parse))
-
-
-def _strings(row, name, beside=None):
-    """A field with a list of strings, as many as that of the field `beside`."""
-    values = row.get(name)
-    if not isinstance(values, list) or not all(
-        isinstance(x, str) and x for x in values
-    ):
-        raise ValueError(f"`{name}` should be a list of str, not {values!r:.80}")
-    if beside is not None and len(values) != len(row[beside]):
-        raise ValueError(f"there should be as many {name} as {beside}")
-    return values

@@ -16,8 +16,8 @@ from elmo_keras.heads.reading import (
     is_json,
     malformed,
     numbered_lines,
-    read_json,
     read_rows,
+    read_strings,
 )
 from elmo_keras.heads.tagger.entities import bio_tags, to_bio
 from elmo_keras.text.sentence_splitter import sentence_words
@@ -116,11 +116,7 @@ def _documents(path: Path) -> Iterator[Document | dict | None]:
     elif path.suffix == DOC_BIN:
         yield from _read_doc_bin(path)
     else:
-        _, head = next(numbered_lines(path), (1, ""))
-        rows = read_rows(path)
-        if head.lstrip().startswith("["):  # a list, or lists as lines
-            rows = ((f"element {i}", x) for i, x in enumerate(read_json(path), 1))
-        yield from _documents_of_rows(path, rows)
+        yield from _documents_of_rows(path, read_rows(path))
 
 
 def _documents_of_rows(path, rows):
@@ -163,19 +159,13 @@ def _read_doc_bin(path):
 
 
 def _read_row(path, place, row):
-    if isinstance(row, list) and len(row) == 2 and isinstance(row[1], dict):
-        row = {"text": row[0], **row[1]}  # training data of spaCy 2
-    if not isinstance(row, dict):
-        raise ValueError("an object with a text and its spans is expected")
     if row.get("answer", "accept") != "accept":  # Prodigy
         return None
-    tags = next((row[key] for key in ("tags", "ner_tags") if key in row), None)
-    if tags is not None and "tokens" in row:
-        tokens = row["tokens"]
-        are_many = isinstance(tokens, list) and len(tags) == len(tokens)
-        if not are_many or not all(isinstance(x, str) for x in (*tokens, *tags)):
-            raise ValueError("as many tags as tokens are expected, each a str")
-        return {"tokens": tokens, "tags": to_bio(tags), "left_out": []}
+    name = next((key for key in ("tags", "ner_tags") if key in row), None)
+    if name and "tokens" in row:
+        tokens = read_strings(row, "tokens")
+        tags = to_bio(read_strings(row, name, "tokens"))
+        return {"tokens": tokens, "tags": tags, "left_out": []}
     text, spans = _text(row), _found(row)
     if spans is None:
         return None

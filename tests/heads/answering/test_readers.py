@@ -88,10 +88,10 @@ def test_questions_of_other_layouts_are_read(text, file):
 
 def test_questions_in_memory_become_those_of_a_file(file):
     expected = read_squad(file(LAYOUTS["list"]))
-    assert read_questions(HUGGING_FACE, "data") == expected
     rows = [*HUGGING_FACE, {"context": "Ann", "question": "Who?"}]
-    with pytest.raises(ValueError, match=r"^data: data\[2\] .* 'answers' is missing"):
-        read_questions(rows, "data")
+    assert read_questions(enumerate(rows[:2]), "data") == expected
+    with pytest.raises(ValueError, match="^data:2: not as .* 'answers' is missing"):
+        read_questions(enumerate(rows), "data")
 
 
 def test_endings_that_answers_mostly_leave_out_are_learned(file):
@@ -104,15 +104,15 @@ def test_endings_that_answers_mostly_leave_out_are_learned(file):
 
 
 BROKEN = [
-    ('{"data": [\n{"paragraphs" 3}]}', "should be a file of JSON. .*line 2 column 15"),
-    ("7", "data is not as in SQuAD"),
-    ('{"a": 1}\n{"b": 2}', r"data\[0\] is not as in SQuAD: 'context' is missing"),
+    ('{"data": [\n{"paragraphs" 3}]}', ":1: JSON is expected. .*line 2 column 15"),
+    ("7", "holds no example"),
+    ('{"a": 1}\n{"b": 2}', ":1: not as in SQuAD: 'context' is missing"),
     ('{"a": 1}\n{"b" 2}', ".*:2: JSON is expected"),
-    ('{"data": []}', "data should hold questions"),
-    ('{"data": [{"paragraphs": [7]}]}', r"data\[0\].paragraphs\[0\] is not as in SQ"),
+    ('{"data": []}', "holds no example"),
+    ('{"data": [{"paragraphs": [7]}]}', r":1: data\[0\].paragraphs\[0\].not as in SQ"),
 ]
 BROKEN += [
-    (squad(question(["Ann"]), broken), rf"qas\[1\] is not as in SQuAD: {reason}")
+    (squad(question(["Ann"]), broken), rf"qas\[1\] not as in SQuAD: {reason}")
     for broken, reason in (
         ({"question": "Who?"}, "'answers' is missing"),
         (question(text=" "), ".*text is expected. Received: ' '"),

@@ -130,7 +130,7 @@ def test_a_malformed_line_is_reported_with_its_place(row, file):
 
 
 def test_files_without_a_sentence_or_without_entities_are_refused(file):
-    with pytest.raises(ValueError, match="holds no sentence"):
+    with pytest.raises(ValueError, match="holds no example"):
         read_columns(file("\n\n"))
     with pytest.raises(ValueError, match="has no entities: .* such as `name=B-PER`"):
         read_columns(file(CONLLU))

@@ -126,9 +126,9 @@ def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
         ({"label": []}, "'text' is missing"),
         ({"text": "a", "annotations": [1]}, "'int' object has no attribute"),
         ({"text": 7, "label": []}, "a text is expected, not 7"),
-        ({"tokens": ["a"], "tags": [3]}, "as many tags as tokens are expected"),
-        ({"tokens": [3], "tags": ["O"]}, "as many tags as tokens are expected"),
-        ({"tokens": "a", "tags": ["O"]}, "as many tags as tokens are expected"),
+        ({"tokens": ["a"], "tags": [3]}, "`tags` should be a list of str, not [3]"),
+        ({"tokens": [["a"]], "tags": ["O"]}, "`tokens` should be a list of str"),
+        ({"tokens": ["a"], "ner_tags": []}, "there should be as many ner_tags as tok"),
     ],
 )
 def test_what_is_no_span_is_refused_with_its_line_or_row(row, reason, tmp_path):
