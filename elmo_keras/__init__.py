@@ -74,11 +74,8 @@ __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> "Any":
     if name not in (*_MODULES, "layers"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from elmo_keras.base.quiet import quiet_import
-
     try:
-        with quiet_import():
-            module = importlib.import_module(f"elmo_keras.{_MODULES.get(name, name)}")
+        module = importlib.import_module(f"elmo_keras.{_MODULES.get(name, name)}")
     except ModuleNotFoundError as error:
         if error.name not in ("keras", "tensorflow"):
             raise

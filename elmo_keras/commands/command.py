@@ -2,14 +2,14 @@
 
 import contextlib
 import errno
+import gc
 import io
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
-
-from elmo_keras.base.quiet import quiet_import
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 BY_SIGNAL = 128  # and its number
@@ -32,6 +32,7 @@ EXTRAS = {
     "tensorflow_serving": "export",
     "tensorflow_text": "text",
 }
+LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
 
 _stopped_by: list[int] = []  # the signal, once it has come
@@ -120,10 +121,36 @@ def import_problem(error: ImportError) -> str:
     return str(error)
 
 
+@contextlib.contextmanager
+def starting_libraries() -> Iterator[None]:
+    """Keeps from standard error what libraries log while a command starts them.
+
+    All of it is shown if they fail, or if the user sets TensorFlow's level of logs.
+    """
+    if os.environ.setdefault(LOG_LEVEL, "3") != "3":
+        yield
+        return
+    with tempfile.TemporaryFile() as log:
+        stderr = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+            log.truncate(0)
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            log.seek(0)
+            os.write(2, log.read())
+
+
 def import_tensorflow() -> None:
-    """Imports TensorFlow and Keras, which logs nothing."""
-    with quiet_import():
-        import keras  # noqa: F401, and TensorFlow with it
+    """Imports TensorFlow and Keras for a command, without lines of their logs."""
+    gc.disable()  # a fifth of the time would go to searching new objects for garbage
+    try:
+        with starting_libraries():
+            import keras  # noqa: F401, and TensorFlow with it
+    finally:
+        gc.enable()
 
 
 def fail(program: str, status: int, error: object) -> int:

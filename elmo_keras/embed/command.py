@@ -7,7 +7,11 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from elmo_keras.commands.arguments import Count, Finite, Layers, Mix
-from elmo_keras.commands.command import import_tensorflow, stopping
+from elmo_keras.commands.command import (
+    import_tensorflow,
+    starting_libraries,
+    stopping,
+)
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import Embedder
@@ -16,6 +20,7 @@ from elmo_keras.embed.outputs import check_output, check_output_folder, is_npy
 from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.hub.local_files import local_files
+from elmo_keras.lite.probe import probe
 
 RAY = Parameter(group="With Ray")
 
@@ -122,8 +127,8 @@ def embed(
         check_output(output, read, shard=shard, pooling=pooling, overwrite=overwrite)
     # A published model is downloaded while Ctrl-C still ends the command at once.
     local_files(source, weights)
-    if engine is None and choose_backend(source, arithmetic, backend) != LITERT:
-        import_tensorflow()
+    if engine is None:
+        start_backend(choose_backend(source, arithmetic, backend))
     with stopping() as stop:
         embedder = Embedder(
             source,
@@ -165,3 +170,12 @@ def embed(
     print(summary)
     if not summary.finished:
         raise KeyboardInterrupt
+
+
+def start_backend(backend: str) -> None:
+    """Starts what computes for a command, without lines of its log."""
+    if backend != LITERT:
+        import_tensorflow()
+        return
+    with starting_libraries():  # LiteRT logs with its first model
+        probe()

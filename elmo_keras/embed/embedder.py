@@ -14,7 +14,6 @@ import numpy as np
 from elmo_keras.base.argument_checks import check_choices, check_counts, check_finite
 from elmo_keras.base.files import installed_version
 from elmo_keras.base.progress import Progress
-from elmo_keras.base.quiet import quiet_import
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.engines.backend import LITERT, Backend, choose_backend
 from elmo_keras.embed.engines.engine import Engine
@@ -371,9 +370,8 @@ class Embedder:
             engine = LiteRTEngine
             bilm = read_litert(self.model, self.weights, self.arithmetic, self.threads)
         else:
-            with quiet_import():
-                from elmo_keras.elmo import Elmo
-                from elmo_keras.embed.engines.tensorflow import engine_of_devices
+            from elmo_keras.elmo import Elmo
+            from elmo_keras.embed.engines.tensorflow import engine_of_devices
 
             engine, bilm = engine_of_devices(), self.model
             if isinstance(bilm, str):

@@ -16,7 +16,11 @@ from elmo_keras.commands.arguments import (
     OneLayer,
     Rate,
 )
-from elmo_keras.commands.command import CommandFailed, import_tensorflow
+from elmo_keras.commands.command import (
+    CommandFailed,
+    import_tensorflow,
+    starting_libraries,
+)
 from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 from elmo_keras.config import Splitting
 from elmo_keras.export.version_paths import check_export, export_metadata
@@ -183,7 +187,8 @@ def export(
 
         files = find_model(source, weights=weights)
         mix = mix_of_layers(choices, files)
-        write_litert(files.config, files.datasets, mix, output, choices)
+        with starting_libraries():  # LiteRT checks an int8 model
+            write_litert(files.config, files.datasets, mix, output, choices)
         return
     import_tensorflow()
     if format == "packed":

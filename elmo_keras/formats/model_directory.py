@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from elmo_keras.base.argument_checks import shortened
 from elmo_keras.base.files import replacing
-from elmo_keras.base.quiet import quiet_import
 from elmo_keras.config import (
     ElmoConfig,
     TokenDictionary,
@@ -124,8 +123,7 @@ def _read_folder(folder, prefer_checkpoint):
         if (folder / TOKEN_EMBEDDER).exists() or (folder / ENCODER).exists():
             return read_many_langs(folder)
         if (folder / "saved_model.pb").exists():
-            with quiet_import():
-                from elmo_keras.formats.checkpoints import read_hub_module
+            from elmo_keras.formats.checkpoints import read_hub_module
 
             return read_hub_module(folder)
         if checkpoints:
@@ -191,8 +189,7 @@ def _read_bilm_tf(prefix):
         raise FileNotFoundError(
             f"There is no {path}. A checkpoint of bilm-tf should have it beside its files."
         )
-    with quiet_import():
-        from elmo_keras.formats.checkpoints import read_checkpoint
+    from elmo_keras.formats.checkpoints import read_checkpoint
 
     options, vocabulary = read_options(path), _vocabulary(prefix.parent)
     datasets, accumulators = read_checkpoint(prefix)

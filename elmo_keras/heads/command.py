@@ -11,9 +11,9 @@ from elmo_keras.base.files import replacing
 from elmo_keras.commands.command import import_tensorflow
 from elmo_keras.commands.markdown_table import markdown_table
 from elmo_keras.commands.outputs import check_apart, check_file
+from elmo_keras.heads.annotate.command import load_pipeline
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
-from elmo_keras.heads.pipeline import pipeline
 from elmo_keras.heads.task import Settings
 
 FIELDS = Parameter(name="*")  # of a dataclass: each is an option
@@ -82,7 +82,7 @@ def evaluate(
         check_file(output)
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
-    loaded = pipeline(head)
+    loaded = load_pipeline(head)
     result = loaded.evaluate(file)
     if output is not None:
         lines = [json.dumps(row, ensure_ascii=False) for row in result.rows()]

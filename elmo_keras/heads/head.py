@@ -22,7 +22,6 @@ from elmo_keras.base.argument_checks import (
     from_json,
 )
 from elmo_keras.base.files import file_digest, replacing, whole_file
-from elmo_keras.base.quiet import quiet_import
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.heads.kinds import Kind, find_kind, load, load_models
 from elmo_keras.hub.catalogue import HEAD_FILES, TRAINING, parts_of_model
@@ -317,11 +316,10 @@ def copy_model(source: Path, target: Path) -> None:
 
 def load_task_model(path: Path) -> "TaskModel":
     """The model in a `.keras` file of `train-head`, by TensorFlow."""
-    with quiet_import():
-        from elmo_keras.formats.keras_files import load_keras_model
-        from elmo_keras.heads.model import TaskModel
+    from elmo_keras.formats.keras_files import load_keras_model
+    from elmo_keras.heads.model import TaskModel
 
-        load_models()
+    load_models()
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
     model = load_keras_model(path)
@@ -334,11 +332,10 @@ def load_task_model(path: Path) -> "TaskModel":
 
 def keras_model(head: Head) -> "TaskModel":
     """The task model with its language model, by TensorFlow."""
-    with quiet_import():
-        from elmo_keras.elmo import Elmo
-        from elmo_keras.heads.token_vectors import TokenVectors
+    from elmo_keras.elmo import Elmo
+    from elmo_keras.heads.token_vectors import TokenVectors
 
-        make = load(head.kind.model)
+    make = load(head.kind.model)
     arguments = dataclasses.asdict(head.elmo)
     for name in ("n_layers", "projection_dim"):
         arguments.pop(name)

@@ -5,9 +5,14 @@ import numpy as np
 from elmo_keras.lite import runtime
 from elmo_keras.lite.layers import LiteDense
 
-if __name__ == "__main__":
-    runtime.KNOWN = ("",)  # any version: this process is the trial
+
+def probe() -> None:
     kernel = np.arange(-16, 16, dtype=np.float32).reshape(8, 4)
     x, bias = np.arange(8, dtype=np.float32)[None], np.ones(4, np.float32)
     y = LiteDense(kernel, bias)(x)
     np.testing.assert_allclose(y, x @ kernel + bias, atol=4)  # of sums up to 260
+
+
+if __name__ == "__main__":
+    runtime.KNOWN = ("",)  # any version: this process is the trial
+    probe()

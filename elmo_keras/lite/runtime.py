@@ -20,8 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from elmo_keras.base.quiet import quiet
-
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions; others are tried before use
 ALIGNMENT = 64  # of memory that LiteRT uses in place
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
@@ -48,9 +46,10 @@ class CompiledModel:
         self._data = data
         address, size = _POINTER(data.ctypes.data), _SIZE(data.size)
         self._model = _get("CreateModelFromBuffer", _environment(), address, size)
-        with quiet():  # XNNPACK says that it is there
-            compiled = _environment(), self._model, _cpu()
-            self._handle = _get("CreateCompiledModel", *compiled)
+        # The process's first one logs "INFO: Created … XNNPACK delegate": no option is
+        # known that would keep it from doing so.
+        compiled = _environment(), self._model, _cpu()
+        self._handle = _get("CreateCompiledModel", *compiled)
         handles = ("CompiledModel", self._handle), ("Model", self._model)
         weakref.finalize(self, _destroy, handles).atexit = False
         self._signatures = {}

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 
 from elmo_keras.base.files import replacing
 from elmo_keras.commands.arguments import Count, Index
-from elmo_keras.commands.command import import_tensorflow
 from elmo_keras.commands.outputs import check_apart, check_new_file
+from elmo_keras.embed.command import start_backend
 from elmo_keras.embed.engines.backend import LITERT, choose_backend
 from elmo_keras.embed.engines.litert import read_litert
 from elmo_keras.formats.model_directory import find_model
@@ -73,8 +73,9 @@ def score(
 
 def read_language_model(model: str) -> Predictions:
     """The language model by LiteRT, or by TensorFlow as `choose_backend` says."""
-    if choose_backend(model) != LITERT:
-        import_tensorflow()
+    backend = choose_backend(model)
+    start_backend(backend)
+    if backend != LITERT:
         from elmo_keras.language_model import LanguageModel
 
         return LanguageModel.from_pretrained(model)

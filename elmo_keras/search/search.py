@@ -20,12 +20,13 @@ from elmo_keras.base.files import (
 )
 from elmo_keras.base.progress import Progress
 from elmo_keras.commands.arguments import Count, OneLayer
-from elmo_keras.commands.command import import_tensorflow, stopping
+from elmo_keras.commands.command import stopping
 from elmo_keras.commands.outputs import check_apart, check_file
 from elmo_keras.config import Arithmetic, read_options
+from elmo_keras.embed.command import start_backend
 from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.engines.backend import LITERT, choose_backend
+from elmo_keras.embed.engines.backend import choose_backend
 from elmo_keras.embed.outputs import is_npy, is_parquet
 from elmo_keras.embed.writers.npy import open_npy
 from elmo_keras.hub.catalogue import parts_of_model
@@ -118,8 +119,7 @@ def search(
         raise ValueError(f"{file} holds no sentence.")
     name = str(sentences.metadata.get("layers", layers))
     chosen = int(name) if name.isdecimal() else name
-    if choose_backend(model, arithmetic) != LITERT:
-        import_tensorflow()
+    start_backend(choose_backend(model, arithmetic))
     embedder = Embedder(model, layers=chosen, pooling="mean", arithmetic=arithmetic)
     if index is not None:
         new_index(embedder.dim, index)

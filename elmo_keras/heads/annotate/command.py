@@ -14,6 +14,8 @@ from elmo_keras.base.files import file_digest, on_disk
 from elmo_keras.base.progress import Progress
 from elmo_keras.commands.arguments import Count
 from elmo_keras.commands.command import INTERRUPTED, stopping
+from elmo_keras.embed.command import start_backend
+from elmo_keras.embed.engines.backend import TENSORFLOW, choose_backend
 from elmo_keras.embed.outputs import (
     Parts,
     check_output,
@@ -71,7 +73,7 @@ def annotate(
         suffixes = tuple(formats.FORMATS)
         check_output(output, [source], suffixes=suffixes, overwrite=overwrite)
     _check_types(pipelines, suffix)
-    loaded: list[Any] = [*map(pipeline, pipelines)]
+    loaded = [*map(load_pipeline, pipelines)]
     with source.open("rb") as file:
         lines = _paragraphs(lines_of(file, source))
         if output is None:
@@ -93,6 +95,12 @@ def annotate(
             _join_parts(parts, title)
     print(f"The annotated text is in {output}")
     return 0
+
+
+def load_pipeline(name: str) -> Any:
+    by_keras = keras_file(name) is not None
+    start_backend(TENSORFLOW if by_keras else choose_backend("en"))
+    return pipeline(name)
 
 
 def _source(text):
@@ -210,7 +218,7 @@ def ask(
     source = _source(text)
     with source.open("rb") as file:
         context = b"".join(lines_of(file, source)).decode()
-    loaded = pipeline(model) if pipeline_type(model) == "pairs" else None
+    loaded = load_pipeline(model) if pipeline_type(model) == "pairs" else None
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")
     read = read_text(0, context, loaded.tokenizer)
