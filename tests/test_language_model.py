@@ -154,6 +154,16 @@ def test_the_command_prints_substitutes(lm, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
+def test_the_packages_model_is_chosen_by_the_script(tmp_path, capsys):
+    (tmp_path / "ko").write_text("나는 어제 배를 먹었다 .\n1990 .\n")
+    assert score([str(tmp_path / "ko")]) == 0
+    chosen = capsys.readouterr().out
+    assert score([str(tmp_path / "ko"), "--model", "ko"]) == 0
+    assert capsys.readouterr().out == chosen
+    assert substitutes(["Привет мир", "--position", "0"]) == 2
+    assert "--model should be given" in capsys.readouterr().err
+
+
 def test_a_word_that_is_not_in_one_place(lm, capsys):
     assert substitutes(["a b a", "--word", "a", "--model", lm]) == 2
     assert "'a' is at the positions [0, 2]. Give --pos" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from elmo_keras.heads.token_vectors import (
 )
 from elmo_keras.heads.word_vector_files import WordVectorFile, read_lower_case_vectors
 from elmo_keras.hub.catalogue import CARD, HEAD_FILES, parts_of_model
-from elmo_keras.text.scripts import SCRIPTS, is_in_script
+from elmo_keras.text.scripts import SCRIPTS, package_model
 
 RESULTS = "results.json"
 # Sizes of word and character vectors where ELMo is not at the input.
@@ -57,7 +57,7 @@ def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
     n_examples = settings.share * len(data.train)
     settings = resolve_sizes(settings, task.defaults["epochs"], n_examples)
     if settings.model == AUTO:
-        settings = dataclasses.replace(settings, model=package_model(texts))
+        settings = dataclasses.replace(settings, model=_package_model(texts))
         if progress:
             print(f"The language model is {settings.model}.", flush=True)
     start = _start_vectors(settings, texts)
@@ -335,16 +335,12 @@ def _token_vectors(settings, texts, start, elmo):
     return vectors
 
 
-def package_model(texts: Sequence[Sequence[str]]) -> str:
-    """The name of the package's language model for lists of tokens, by their script."""
-    sample = " ".join(" ".join(text) for text in texts[:: len(texts) // 500 + 1])
-    languages = [language for language in SCRIPTS if is_in_script(sample, language)]
-    if languages:
-        return languages[0]
-    raise ValueError(
-        "`model` should be given: the package's are for English and Korean, and most "
-        f"letters of the texts are of another script. `{NONE}` trains without one."
-    )
+def _package_model(texts):
+    words = (word for text in texts[:: len(texts) // 500 + 1] for word in text)
+    try:
+        return package_model(" ".join(words))
+    except ValueError as error:
+        raise ValueError(f"{error} `{NONE}` trains without one.") from None
 
 
 def _elmo_layer(settings):

@@ -1,6 +1,7 @@
 """The commands `score` and `substitutes`: what a language model predicts."""
 
 import contextlib
+import itertools
 import math
 import sys
 from collections.abc import Iterator
@@ -21,8 +22,10 @@ from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.lite.language_model import LiteLanguageModel
 from elmo_keras.predictions import Predictions, SentenceScores
 from elmo_keras.text.files import lines_of
+from elmo_keras.text.scripts import package_model
 from elmo_keras.text.sentences import words_of_sentences
 
+N_SAMPLED = 100  # lines of a text that choose the model
 SENTENCES = "line tokens unknown forward backward perplexity text".split()
 TOKENS = "line position token unknown forward backward".split()
 
@@ -31,7 +34,7 @@ def score(
     file: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
-    model: str,
+    model: str | None = None,
     tokens: bool = False,
     output: Path | None = None,
 ) -> None:
@@ -42,28 +45,34 @@ def score(
     probabilities in nats by the forward and the backward direction, the perplexity by both,
     and the text. With --tokens it has a line for each token instead.
 
-        elmo-keras score FILE --model MODEL_DIR
+        elmo-keras score FILE
         elmo-keras score FILE --model MODEL_DIR --tokens --output scores.tsv
 
     Args:
         file: text, plain or gzipped, or -
-        model: a model with a softmax: a model directory, a zip, or a published model's name
+        model: a model with a softmax: a model directory, a zip, or a published model's name;
+            the package's, by the script of the text, if not given
         tokens: a line for each token
         output: file of the table; standard output if not given
     """
     if output is not None:
-        check_apart([output], [Path(file), *parts_of_model(model)])
+        check_apart([output], [Path(file), *(parts_of_model(model) if model else ())])
         check_new_file(output)
     head, rows = (TOKENS, token_rows) if tokens else (SENTENCES, sentence_rows)
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
         text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
+        lines = (line.split() for line in lines_of(text, file))
+        if model is None:
+            first = [*itertools.islice(lines, N_SAMPLED)]
+            words = b" ".join(word for line in first for word in line)
+            model = package_model(words.decode(errors="replace"))
+            lines = itertools.chain(first, lines)
         language_model = read_language_model(model)
         table = sys.stdout
         if output is not None:
             path = stack.enter_context(replacing(output))
             table = stack.enter_context(path.open("w", encoding="utf-8"))
-        lines = (line.split() for line in lines_of(text, file))
         print(*head, sep="\t", file=table)
         sentences = language_model.score(lines, progress=output is not None)
         for number, scores in enumerate(sentences, 1):
@@ -107,7 +116,7 @@ def token_rows(scores: SentenceScores) -> Iterator[tuple]:
 
 def substitutes(
     *sentence: str,
-    model: str,
+    model: str | None = None,
     word: str | None = None,
     position: Index | None = None,
     top: Count = 10,
@@ -119,12 +128,13 @@ def substitutes(
     likeliest ones whatever word is there: forward by the tokens before it, backward by
     those after it, both by the product of the two.
 
-        elmo-keras substitutes "The bank of the river" --word bank --model MODEL_DIR
+        elmo-keras substitutes "The bank of the river" --word bank
         elmo-keras substitutes "The bank of the river" --position 4 --direction forward --model MODEL_DIR
 
     Args:
         sentence: a text or tokens
-        model: a model with a softmax: a model directory, a zip, or a published model's name
+        model: a model with a softmax: a model directory, a zip, or a published model's name;
+            the package's, by the script of the text, if not given
         word: a word that occurs once in the sentence
         position: index of a token, from 0
         top: number of words
@@ -132,7 +142,7 @@ def substitutes(
     """
     if (word is None) == (position is None):
         raise ValueError("Give either --word or --position.")
-    language_model = read_language_model(model)
+    language_model = read_language_model(model or package_model(" ".join(sentence)))
     [tokens] = words_of_sentences(" ".join(sentence), language_model.tokenizer)
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")

@@ -16,3 +16,18 @@ def is_in_script(text: str, language: str) -> bool:
     """
     letters = "".join(filter(str.isalpha, text))
     return 2 * len(SCRIPTS[language].findall(letters)) >= len(letters)
+
+
+def package_model(sample: str) -> str:
+    """The name of the package's language model for a text, by the script of its letters.
+
+    >>> package_model("A word"), package_model("한국어 낱말")
+    ('en', 'ko')
+    """
+    for language in SCRIPTS:
+        if is_in_script(sample, language):
+            return language
+    raise ValueError(
+        "`model` should be given: the package's are for English and Korean, and most "
+        "letters of the text are of another script."
+    )

@@ -290,7 +290,7 @@ def test_runs_with_other_vectors_are_other_runs(with_vectors):
     [("Ann lives in York", "en"), ("그는 서울 Seoul 에 갔다", "ko"), ("1990 .", "en")],
 )
 def test_without_a_model_the_packages_is_found_by_the_script(tokens, name):
-    assert runs.package_model([tokens.split()]) == name
+    assert runs._package_model([tokens.split()]) == name
 
 
 def test_the_mixes_are_made_and_start_as_the_settings_say(model_directory):
