@@ -9,6 +9,7 @@ import itertools
 import json
 import re
 import sys
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -315,7 +316,8 @@ def make_head(
         card = (work / CARD).read_text("utf-8")
         by_label += re.findall(r"^(?:F1 by label|Most frequent).*", card, re.M)
     warmed = [calibrate(*one) for one in saved if find_kind(one[1].kind).logits]
-    size = sum(file.stat().st_size for file in folder.rglob("head.*")) / 1e6
+    files = folder.rglob("head.*")
+    size = sum(len(zlib.compress(file.read_bytes())) for file in files) / 1e6
     card = [
         f"# {name}",
         f"A head of `{options['model']}`, {size:.2f} MB in int8, for "

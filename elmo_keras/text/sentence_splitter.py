@@ -34,9 +34,13 @@ _END = (
       | (?<= [a-z]{{2}} [.!?] ) (?= [A-Z][a-z] ) (?P<glued>)
     )
     | [。！？]++ {_CLOSE}*+
-    # A polite ending, before what continues no quotation.
-    | (?: 니다 | [어아해네세에예지려워게구데와돼겨줘봐셔져군]요 | [인는은던]가요 | 죠 )
-      (?= [ ]++ (?! 라고 | 라는 | 라며 | 하고 | 하는 | 하며 ) [^\W_] )
+    # An ending of Korean sentences, before what continues no quotation.
+    | (?: 니다 | [어아해네세에예지려워게구데와돼겨줘봐셔져군나고까걸래냐]요 | [인는은던]가요 | 죠
+      | 요~++ | [았었였했겠됐렸졌났봤썼겼있없싶같좋]다 | [한된는]다 | [습입합됩갑]니까
+      | [려여아어켜쳐와]줘 | (?: 어디 | 누구 | 뭐 | [었겠있하] )냐 | (?: 어디 | 누구 | 뭐 | 거 )야
+      | [주보십]시오 )
+      (?= [ ]++ (?! 라고 | 라는 | 라며 | 하[고는며여더니였겠면] | 한다 | 합니다 | 해[서도]
+        | 할 | 싶 | 전해 | 같은 | [고며][ ] ) [^\W_] )
     # Messages: after a smiley, the time of a header, a greeting; beside a rule.
     | [:;=]-?\) (?= \s++ [A-Z] )
     | [0-9]/[0-9]{{1,2}}/[0-9]{{2,4}} \s [0-9]{{1,2}}:[0-9]{{2}} (?: :[0-9]{{2}} )? \s [AP]M
@@ -62,7 +66,7 @@ def sentence_spans(text: str) -> list[Span]:
     A sentence ends at `.`, `!`, `?` or `…`, with closing quotes and brackets, before white
     space, but not before a small letter after `…` or a quotation; at `。`; at an empty line,
     and at the end of a line that the next word would have fitted on; in Korean also
-    without a space, and after a polite ending such as -니다 and -어요. It doesn't end after
+    without a space, and without a mark after an ending such as -니다 and -했다. It doesn't end after
     the initial of a name, the numbers of a date or list, or an abbreviation, but for such
     as `p.m.` before a word that often begins sentences.
 
