@@ -199,7 +199,7 @@ class Subclassed(keras.Model):
         return super().get_config() | {"raw_text": self.raw_text}
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_models_of_all_kinds_come_back_with_their_weights(config, tmp_path):
     words = keras.Input(**STRINGS)
     cloned = keras.models.clone_model(keras.Model(words, Elmo(config)(words)))

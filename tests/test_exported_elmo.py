@@ -10,7 +10,7 @@ from elmo_keras.export.version_directory import export_elmo
 from tests.support.exported import SENTENCES, padded, tagger
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 @pytest.mark.parametrize("trainable", ["mix", "all"])
 def test_an_exported_layer_trains_saves_and_loads(
     exported_version, exported_elmo, check, tmp_path, trainable

@@ -9,7 +9,7 @@ import pytest
 from tests.support.paths import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_row_is_measured_whether_others_fail(tmp_path):
     text, valid = tmp_path / "text.txt", tmp_path / "valid.txt"
     lines = (f"w{i % 7} a b {'c ' * (i % 5)}d" for i in range(64))

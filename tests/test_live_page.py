@@ -30,7 +30,7 @@ from tests.support.models import random_bilm
 from tests.support.paths import ROOT
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 LIVE = ROOT / "docs" / "live"
 SENTENCES = [

@@ -29,7 +29,7 @@ def of_characters():
     return of_strings(entry=((None, 9), "int32"))
 
 
-@pytest.mark.slow  # Keras traces fit, evaluate and predict for each strategy
+@pytest.mark.journey  # Keras traces fit, evaluate and predict for each strategy
 def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs):
     models = []
     one_device = tf.distribute.OneDeviceStrategy(DEVICES[0])

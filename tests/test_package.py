@@ -120,7 +120,7 @@ def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
     assert readmes == ["elmo_keras/export/tensorflow_serving/README.md"]
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_wheel_works_and_knows_all_commands_of_the_pages(site, folder, tmp_path):
     lines = [line for page in PAGES for line in command_lines(page, tmp_path)]
     assert {line[1] for line in lines} == set(console.COMMANDS)
@@ -226,7 +226,7 @@ def shows(page_text, printed):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=() if page == "README.md" else pytest.mark.slow)
+        pytest.param(page, marks=() if page == "README.md" else pytest.mark.journey)
         for page in PAGES
         if any(language in RUN for _, language, _ in BLOCK.findall(text_of(page)))
     ],

@@ -44,7 +44,7 @@ assert batches_at_once() >= 1
 """
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_the_jobs_work_without_what_other_systems_lack(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", JOBS],

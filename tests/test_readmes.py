@@ -45,7 +45,7 @@ def test_pages_and_cards_print_the_scores_of_one_file():
         assert scores.with_scores(text, rows) == text, "run python -m tools.scores"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_site_is_built_without_warnings(tmp_path):
     """Links, anchors, docstrings, and a place in the navigation for each page."""
     pytest.importorskip("mkdocs", reason="needs the extra docs")

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.journey
 PAGE = ROOT / "docs" / "pages" / "how-to" / "install.md"
 PIPELINES = """
 from elmo_keras import Embedder, pipeline

@@ -55,13 +55,13 @@ def gaps_of(text, word=""):
     return [float(same) - float(other) for same, other in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_meanings_of_a_word_separate_from_layer_to_layer(printed):
     gaps = gaps_of(printed("word-meanings.ipynb"))
     assert gaps[0] == 0 and 0.05 < gaps[1] < gaps[2]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_head_of_your_own_finds_more_from_more_sentences_and_is_served(printed, data):
     data(WIKIGOLD), data(KLUE)
     text = printed("own-head.ipynb")
@@ -74,7 +74,7 @@ def test_a_head_of_your_own_finds_more_from_more_sentences_and_is_served(printed
     assert re.search(r"^B-PER +Marie\nI-PER +Curie\n", text, re.M)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_korean_model_tells_meanings_and_reviews_apart(printed, data):
     data(REVIEWS)
     text = printed("korean.ipynb")

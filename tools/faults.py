@@ -31,7 +31,6 @@ class Fault(NamedTuple):
     old: str  # occurs once in the file
     new: str
     test: str  # a file of tests, or one of its tests
-    slow: bool = False  # whether the test is marked so
 
     def __str__(self):
         return f"{self.file}: {' '.join(self.old.split()):.60}"
@@ -351,8 +350,7 @@ def run_test(fault: Fault, folder: Path) -> int | None:
     """The status of pytest, None if it did not end in time."""
     # Compiled files are not told apart by a change within the same second.
     more = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    marks = ["-m", "slow or not slow"] if fault.slow else []
-    command = [sys.executable, *PYTEST, *marks, fault.test]
+    command = [sys.executable, *PYTEST, "-m", "journey or not nightly", fault.test]
     try:
         return subprocess.run(
             command,

@@ -31,7 +31,7 @@ def vectors_of(monkeypatch, engine, elmo, **options):
     return [*embedder.encode(SENTENCES), embedder.encode("a longer sentence")], embedder
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 @pytest.mark.parametrize(
     ("dtype", "tolerance", "options"),
     [

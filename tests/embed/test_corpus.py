@@ -277,7 +277,7 @@ def test_an_error_leaves_no_file(embed, source, tmp_path):
 OPTIONS = "--tokens-at-once", "300"
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_killed_and_an_interrupted_command_resume(quick, tmp_path):
     pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
     source, whole, output = (tmp_path / n for n in ("text", "whole.hdf5", "out.hdf5"))

@@ -23,7 +23,7 @@ ray = pytest.importorskip("ray", reason="needs the extra ray")
 from elmo_keras.embed import ray as on_ray  # noqa: E402
 
 # Ray's own, of many kinds.
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.journey, pytest.mark.filterwarnings("ignore")]
 
 LINES = [f"line {i} has w{i % 7} " + "more " * (i % 5) for i in range(60)]
 CHOICE = {"layers": "top", "pooling": "mean", "tokens_at_once": 64}

@@ -9,7 +9,7 @@ import pytest
 from examples import paper
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow  # models are trained
+pytestmark = pytest.mark.journey  # models are trained
 
 SMALL = "--units 2 --word-dim 2 --character-dim 2 --epochs 1".split()
 

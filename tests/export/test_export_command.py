@@ -76,7 +76,7 @@ def test_the_mix_of_a_file_for_litert_is_that_of_the_layer(chosen, model_directo
     assert mix == expected
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_layer_of_a_keras_model_is_the_next_version_with_its_archive(
     keras_model, tmp_path
 ):

@@ -178,7 +178,7 @@ OTHERS = [("dictionary", session)]
 # Of a text, of a text and an integer, of two texts; the others have the same inputs.
 OTHERS += itertools.product(("dictionary", "ud", "srl", "qa"), [grpc])
 ROWS = [
-    pytest.param(*row, marks=() if row in QUICK else pytest.mark.slow)
+    pytest.param(*row, marks=() if row in QUICK else pytest.mark.journey)
     for row in itertools.product(KINDS, PROGRAMS)
     if row[0] == "language" or row[1] is tensorflow_2 or row in OTHERS
 ]
@@ -201,7 +201,7 @@ def test_a_program_gets_the_answers_of_the_model(
     "kind",
     [
         "ner",
-        *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k != "ner"),
+        *(pytest.param(k, marks=pytest.mark.journey) for k in KINDS if k != "ner"),
     ],
 )
 def test_the_graph_has_no_tables_and_holds_a_dictionary_once(exported, kind):
@@ -211,7 +211,7 @@ def test_the_graph_has_no_tables_and_holds_a_dictionary_once(exported, kind):
     assert content.count(b"word4321") == (kind == "dictionary")
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_cpp_program_as_tensorflow_serving_gets_the_answers(
     exported_elmo, exported_version, tmp_path
 ):

@@ -19,7 +19,7 @@ tf_keras = pytest.importorskip("tf_keras")
 v1 = tf.compat.v1
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.journey,
     pytest.mark.filterwarnings("ignore:pkg_resources:UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]

@@ -126,7 +126,7 @@ def test_the_mix_trains_with_its_l2_and_dropout(loaded, exported_elmo):
     assert sum(gradient is not None for gradient in gradients) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_with_all_trainable_the_gradients_are_the_layers(tmp_path):
     elmo = elmo_layer(trainable_bilm=True)
     version = export_elmo(elmo, tmp_path, trainable="all", warmup=False)
@@ -174,7 +174,7 @@ def test_a_splitter_normalises_and_splits(options, text, tokens):
     assert found == [[tf.compat.as_bytes(token) for token in tokens]]
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_sentence_of_44000_tokens_has_its_vectors(loaded, exported_elmo):
     words = np.random.default_rng(0).choice(["a", "b", "c"], 44_000)
     outputs = loaded.signatures["default"](tf.constant([" ".join(words), "a"]))

@@ -20,7 +20,7 @@ from tests.support.task_models import token_vectors
 # Exporting a model takes seconds: one kind is exported in every run.
 KINDS = [
     "ner",
-    *(pytest.param(k, marks=pytest.mark.slow) for k in TASKS if k != "ner"),
+    *(pytest.param(k, marks=pytest.mark.journey) for k in TASKS if k != "ner"),
 ]
 
 
@@ -99,7 +99,7 @@ def test_no_texts_and_texts_without_words_are_answered(exported_task, kind):
     assert all(len(x) == 0 for x in signatures["default"](**empty).values())
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_an_answer_has_scores_and_places_that_count_characters(exported_task):
     _, signatures, _ = exported_task("qa")
     texts = TASKS["qa"].texts
@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused(exported_task):
             call(tokens=tf.constant(tokens), sequence_len=tf.constant(lengths))
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 @pytest.mark.parametrize(
     ("kind", "message", "texts"),
     [
@@ -173,7 +173,7 @@ def test_what_does_not_fit_a_model_is_refused(make, option, message, tmp_path, c
     assert not list((tmp_path / "out").glob("*"))
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_head_is_exported_with_its_language_model(model_directory, tmp_path):
     head = make_head("ner", model_directory, tmp_path)
     assert command("export")([head, tmp_path / "out", "--no-warmup"]) == 0

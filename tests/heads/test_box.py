@@ -99,7 +99,7 @@ def test_trees_and_lemmas_of_sentences(name, text, expected):
     assert " ".join(found) == expected
 
 
-@pytest.mark.slow  # by TensorFlow, in which both models are built
+@pytest.mark.journey  # by TensorFlow, in which both models are built
 def test_coreference_and_answers():
     clusters = pipeline("en-coref")(
         "Mary met John at the station. She gave him a book."

@@ -67,7 +67,7 @@ def test_the_folder_is_a_head_in_place_of_another(untrained, model_directory, ca
     assert command(made[0])(made[1:]) == 0 and untrained == [1]
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_roles_come_with_the_head_that_finds_predicates(model_directory, capsys):
     rows = "Ann\t-\tB-A0", "saw\tsee\tB-V", "him\t-\tB-A1"
     Path("roles").write_text(8 * ("\n".join(rows) + "\n\n"))

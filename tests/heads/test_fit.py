@@ -239,7 +239,7 @@ def with_vectors(monkeypatch, eager_tasks):
     return train
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_vectors_are_those_of_the_file_and_trained_unless_they_are_frozen(
     with_vectors, model_directory, capsys
 ):
@@ -262,7 +262,7 @@ def test_vectors_are_those_of_the_file_and_trained_unless_they_are_frozen(
     assert np.all(change > 0.01) and np.all(change < 0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_runs_with_other_vectors_are_other_runs(with_vectors):
     def is_refused(message, **options):
         with pytest.raises(ValueError, match=message):

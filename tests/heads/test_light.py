@@ -13,7 +13,7 @@ from elmo_keras.heads.token_batch import TokenBatch
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], [], "money in a bank".split()]
 pytestmark = pytest.mark.usefixtures("eagerly")
-slow = pytest.mark.slow
+journey = pytest.mark.journey
 ATOL = 0.01  # of scores up to about 1, by products in int8
 # Kernels of attention, multiplied so that tokens differ in their weights.
 FACTORS = {"attention/kernel": 100, "attention/w": 10, "self_attention/w": 10}
@@ -47,11 +47,11 @@ def networks(folder):
         ("emotions", {"elmo_at": "both"}),
         ("qa", {}),
         ("doubting", {"elmo_at": "both"}),
-        pytest.param("pos", {"settings": {"layers": "top"}}, marks=slow),
-        pytest.param("pos", {"settings": {"layers": "average"}}, marks=slow),
-        pytest.param("sentiment", {"elmo_at": "both"}, marks=slow),
-        pytest.param("emotions", {}, marks=slow),
-        pytest.param("doubting", {"elmo_at": "output"}, marks=slow),
+        pytest.param("pos", {"settings": {"layers": "top"}}, marks=journey),
+        pytest.param("pos", {"settings": {"layers": "average"}}, marks=journey),
+        pytest.param("sentiment", {"elmo_at": "both"}, marks=journey),
+        pytest.param("emotions", {}, marks=journey),
+        pytest.param("doubting", {"elmo_at": "output"}, marks=journey),
     ],
 )
 def test_a_light_network_gives_the_scores_of_its_task_model(

@@ -233,7 +233,7 @@ CASES |= {
 }
 QUICK = "ner", "classify", "qa"  # others share their parts, or have a file
 VARIANTS = [
-    pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
+    pytest.param(name, marks=[] if name in QUICK else pytest.mark.journey)
     for name in CASES
 ]
 
@@ -413,7 +413,7 @@ SMALL = "--units 3 --word-dim 4 --batch-size 4 --epochs 1".split()
 FILES = {"head.json", "head.safetensors", "model.keras", "model_card.md"}
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].text])
 def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     name, model_directory, tmp_path, capsys, request
@@ -465,7 +465,7 @@ def entailments(n, rng):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 @pytest.mark.parametrize(
     "task, examples, options",
     [

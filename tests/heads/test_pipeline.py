@@ -177,7 +177,7 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
             find(*texts)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_saved_task_model_answers_by_tensorflow(tagger, model_directory, tmp_path):
     find = pipeline(save_task_model("pos", model_directory, tmp_path))
     results, light = find(RAW), tagger(RAW)

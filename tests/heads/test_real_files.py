@@ -43,7 +43,7 @@ DOCUMENTS = [
     ("ko_coref_koconovel/dev.conll", 136, 32_534, 2_420),
 ]
 
-pytestmark = pytest.mark.slow  # reads 10 MB
+pytestmark = pytest.mark.nightly  # reads 10 MB
 
 
 @pytest.mark.parametrize("row", FILES, ids=lambda row: row[1])

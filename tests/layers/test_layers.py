@@ -89,11 +89,11 @@ ROWS = {
 LARGE = "CharacterCNN_of_words_and_characters", "Elmo"
 SAVED_ROWS = [
     *("ScalarMix", "WordSoftmax"),
-    *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
+    *(pytest.param(name, marks=pytest.mark.journey) for name in LARGE),
 ]
 # The choice of all layers alone differs from the other rows of `Elmo`.
 WITH_ONE_ROW_SLOW = [
-    pytest.param(name, marks=pytest.mark.slow if "all_layers" in name else ())
+    pytest.param(name, marks=pytest.mark.journey if "all_layers" in name else ())
     for name in ROWS
 ]
 

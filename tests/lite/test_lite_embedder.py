@@ -153,7 +153,7 @@ def test_the_command_writes_the_file_of_a_layer(elmo_with_mix, exact, tmp_path):
     assert files[1].read_bytes() == exact.read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_path):
     text, tagged = tmp_path / "text", tmp_path / "tagged"
     text.write_text("a bank by the river\nthe other bank\n")

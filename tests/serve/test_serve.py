@@ -62,7 +62,7 @@ def test_an_error_is_one_line_and_status_2(tmp_path, capsys, arguments, message)
     assert error.startswith("elmo-keras serve: ")
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_version_changes_under_load_without_a_lost_request(tmp_path):
     swaps, memory = int(os.environ.get("SWAPS", 2)), []
     between = int(os.environ.get("REQUESTS", 150)) // (swaps + 1)
@@ -87,7 +87,7 @@ def test_a_version_changes_under_load_without_a_lost_request(tmp_path):
     assert set(clients.answers) == set(versions)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_accepted_requests_are_answered_after_sigterm(tmp_path):
     stand_in.save(tmp_path)
     grace = f"--grace-seconds={PATIENCE}"
@@ -103,7 +103,7 @@ def test_accepted_requests_are_answered_after_sigterm(tmp_path):
     assert set(clients.refusals) == {Code.UNAVAILABLE}
 
 
-@pytest.mark.slow  # a model is exported
+@pytest.mark.journey  # a model is exported
 def test_a_name_or_a_model_is_exported_once_and_served(
     model_directory, tmp_path, monkeypatch, capsys
 ):

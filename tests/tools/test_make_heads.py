@@ -12,7 +12,7 @@ from tools import make_heads
 ROLES = "Ann\t-\tB-A0\tO\nsaw\tsee\tB-V\tO\nhim\t-\tB-A1\tB-A0\nleave\tleave\tO\tB-V\n"
 
 
-@pytest.mark.slow  # models are trained
+@pytest.mark.journey  # models are trained
 @pytest.mark.usefixtures("eager_tasks")
 def test_heads_are_made_with_their_cards_once(model_directory, tmp_path, capsys):
     (tmp_path / "en_srl_ewt").mkdir()

@@ -64,7 +64,7 @@ def test_our_model_has_its_softmax_and_vocabulary_or_new_ones(files, bilm, tmp_p
     assert prepared([*files, "--steps", "9999"]).model.warm_up_steps == WARM_UP_STEPS
 
 
-@pytest.mark.slow  # it trains `en`
+@pytest.mark.journey  # it trains `en`
 def test_the_line_of_the_readme_fine_tunes_the_model(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     topics = python_reference()
@@ -106,7 +106,7 @@ def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
     assert any(same) == all(same) == (not options)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_published_weights_get_a_softmax_that_is_warmed_up_alone(files, bilm, tmp_path):
     (tmp_path / "options.json").write_text(json.dumps(bilm.config.to_options()))
     with h5py.File(tmp_path / "weights.hdf5", "w") as file:
@@ -178,7 +178,7 @@ def test_wrong_starts_are_refused(
     assert not (tmp_path / "tuned").exists()
 
 
-@pytest.mark.slow  # it trains a model of its own
+@pytest.mark.journey  # it trains a model of its own
 def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_boundaries(files, tmp_path):
     source = many_langs.write_files(tmp_path / "ko", many_langs.model_files())
     reused = prepared([*files, "--init", str(source), "--warm-up", "0"])

@@ -47,7 +47,7 @@ def losses_step_by_step(run):
                 return losses
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_fit_takes_all_steps_in_their_order_and_a_saved_model_goes_on(reused, tmp_path):
     reused.attempt(tmp_path / "first", n_steps=1)  # traces the step
     set_variables(reused.variables(), reused.initial)
@@ -97,7 +97,7 @@ def test_fit_ends_as_early_as_keras_says_and_resumes_from_checkpoints(bilm, tmp_
         np.testing.assert_array_equal(weight, whole)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_any_optimizer_trains_on_two_devices_as_on_one(bilm):
     before, losses = [np.copy(w) for w in bilm.get_weights()], (Losses(), Losses())
     streams = streams_of(bilm.config)

@@ -45,7 +45,7 @@ def trained(folder, *arguments):
     return losses, [v.numpy() for v in prepared_run.variables()], state
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_rows_may_be_divided_in_any_way(small_text, tmp_path):
     divided = "--batch-size 4 --replicas 2 --parts 2".split()
     alone = trained(tmp_path / "alone", *small_text, "--batch-size", "8")
@@ -56,7 +56,7 @@ def test_rows_may_be_divided_in_any_way(small_text, tmp_path):
             np.testing.assert_allclose(a, b, rtol=0, atol=TOLERANCE)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_rows_without_text_change_nothing(tmp_path):
     """At the end of an epoch one replica may have nothing left to predict."""
     (tmp_path / "text").write_text("a b c d e f g h i j\n" + "k\n" * 3)
@@ -69,7 +69,7 @@ def test_rows_without_text_change_nothing(tmp_path):
         np.testing.assert_allclose(a, b, atol=TOLERANCE)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 @pytest.mark.parametrize(
     ("arguments", "tolerance"),
     [
@@ -149,7 +149,7 @@ def start_workers(folder, arguments, *, dying_step=None):
     return processes
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_two_processes_train_as_one_and_resume_after_a_kill(small_text, tmp_path):
     one = tmp_path / "one"
     alone = [*small_text, *ARGUMENTS, "--batch-size", "8"]

@@ -62,7 +62,8 @@ def stop_after(n):
     return lambda: next(steps) == n
 
 
-@pytest.mark.slow
+@pytest.mark.journey  # with 5 kills, and with 100
+@pytest.mark.nightly
 def test_kills_change_no_bit_of_the_result(small_run, tmp_path):
     """With two replicas, each of which reads its rows in two parts."""
     kills = int(os.environ.get("KILLS", 5))
@@ -87,7 +88,7 @@ def test_kills_change_no_bit_of_the_result(small_run, tmp_path):
     assert largest_difference(tmp_path / "model", whole) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_path):
     files = [*small_run, "--output", str(tmp_path / "model")]
     command = [sys.executable, "-c", DYING_PROGRAM, "8", *files]

@@ -104,7 +104,7 @@ def test_a_decay_of_the_weights_is_part_of_a_step(bilm):
 
 @pytest.mark.parametrize(
     ("n_negatives", "name"),
-    [(3, "adagrad"), pytest.param(None, "adam", marks=pytest.mark.slow)],
+    [(3, "adagrad"), pytest.param(None, "adam", marks=pytest.mark.journey)],
 )
 def test_parts_give_the_update_of_the_whole(bilm, n_negatives, name):
     # The rows differ in length, and one of them has ended in the last batch.

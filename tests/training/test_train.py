@@ -160,7 +160,7 @@ def test_a_dry_run_prints_or_refuses_the_cost(files, tmp_path, capsys, monkeypat
     assert not (tmp_path / "model").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_model_of_tokens_is_trained_resumed_and_started_from(files, tmp_path, capsys):
     for epochs in "13":
         assert train([*files, "--tokens", "--epochs", epochs]) == 0

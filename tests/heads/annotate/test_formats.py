@@ -60,7 +60,7 @@ def test_conllu_gives_raw_text_back(head, tmp_path):
     assert_text_is_given_back(raw, head("pos"), tmp_path)
 
 
-@pytest.mark.slow  # two thousand lines
+@pytest.mark.nightly  # two thousand lines
 @pytest.mark.filterwarnings("ignore:ko-pos reads Korean")
 def test_conllu_gives_lines_of_reviews_back(data, tmp_path):
     with data("ko_nsmc/ratings_train.txt").open(encoding="utf-8") as file:

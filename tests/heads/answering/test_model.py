@@ -92,7 +92,7 @@ def test_an_answer_is_a_piece_of_the_text():
         answer(model, " ", "Who?")
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_graph_builds_a_model_and_gives_the_same(unoptimized_graphs):
     keras.utils.clear_session()  # no random numbers were drawn, as in a new process
     vectors = token_vectors(None, words=["ann", "who"])

@@ -34,7 +34,7 @@ def korean_questions(n, rng):
     return questions(*rows)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_the_command_learns_where_in_a_word_an_answer_ends(tmp_path, capsys):
     rng = np.random.default_rng(0)
     texts = {"train": korean_questions(260, rng), "dev": korean_questions(48, rng)}
@@ -60,7 +60,7 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path):
     assert scores["exact match"] == 1 / 2
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_no_answer_is_given_where_that_raises_f1_most(tmp_path):
     rng, names = np.random.default_rng(3), ["Ann", "saw", "Bob", "too"]
     contexts = [" ".join(rng.permutation(names)) for _ in range(9)]

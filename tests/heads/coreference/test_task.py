@@ -81,7 +81,7 @@ def test_links_are_as_likely_as_raises_f1_most(tmp_path):
     assert f1_with(shift) >= max(scores) > min(scores)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
     rng = np.random.default_rng(0)
     texts = {"train": stories(80, rng), "dev": stories(30, rng)}
