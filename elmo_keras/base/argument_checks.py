@@ -3,8 +3,10 @@
 import dataclasses
 import importlib
 import reprlib
+import sys
 import types
 import typing
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -109,6 +111,14 @@ def shortened(value: object) -> str:
     """`repr(value)`, without most of it where it is very long or deep."""
     text = _REPR.repr(value)
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"
+
+
+def warn(message: str) -> None:
+    """Warns of what a call of the package got, at the line of this call."""
+    frame, level = sys._getframe(1), 2
+    while frame and frame.f_globals.get("__name__", "").startswith("elmo_keras"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 def from_json(cls: type[T], values: Any) -> T:

@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
@@ -74,6 +75,7 @@ def run(
         SIGTERM, 129 after SIGHUP; 141 if nobody reads the output any more.
     """
     _stopped_by.clear()
+    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         status = work() or 0
         sys.stdout.flush()

@@ -4,12 +4,11 @@ import functools
 import itertools
 import os
 import shutil
-import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.argument_checks import shortened, warn
 from elmo_keras.base.progress import Progress
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.heads.find import absolute_head, find_head, keras_file
@@ -84,10 +83,9 @@ class BasePipeline:
 
     def check_script(self, text: Text) -> None:
         if not script_is(text, self.language):
-            warnings.warn(
+            warn(
                 f"{self.name} reads {LANGUAGES[self.language]}; most letters of a text "
                 "are of another script, so that its result says little.",
-                stacklevel=2,
             )
 
     def batch(self, sentences: Sequence[Sequence[str]]) -> TokenBatch:

@@ -187,7 +187,7 @@ def read_strings(
     return values
 
 
-CONLLU_ID = re.compile(r"\d+([-.]\d+)?")
+CONLLU_ID = re.compile(r"\d{1,9}([-.]\d{1,9})?")
 
 
 def conllu_columns(line: str) -> list[str]:

@@ -1,11 +1,11 @@
 """Question answering as a task."""
 
 import dataclasses
-import warnings
 from typing import Literal
 
 import numpy as np
 
+from elmo_keras.base.argument_checks import warn
 from elmo_keras.commands.arguments import Count
 from elmo_keras.heads.answering import readers, scores
 from elmo_keras.heads.answering.decoding import (
@@ -87,9 +87,8 @@ class Answering(Task):
 
 def _warned(examples, source):
     if n_misplaced := sum(example["n_misplaced"] for example in examples):
-        warnings.warn(
+        warn(
             f"{source}: answers that are not at their answer_start: {n_misplaced:,}. "
             "Questions without another one are scored, but not trained on.",
-            stacklevel=3,
         )
     return examples

@@ -1,7 +1,6 @@
 """Labels of texts."""
 
-import warnings
-
+from elmo_keras.base.argument_checks import warn
 from elmo_keras.heads.labels import scored_labels
 from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.texts import join
@@ -15,9 +14,8 @@ class LabelPipeline(Pipeline):
     def split(self, text):
         tokens = join(text.sentences)
         if len(tokens) > MAX_TOKENS:
-            warnings.warn(
+            warn(
                 f"{self.name} reads the first {MAX_TOKENS:,} tokens of a text.",
-                stacklevel=2,
             )
         return [tokens[:MAX_TOKENS]]
 

@@ -1,8 +1,8 @@
 """Coreference of texts."""
 
-import warnings
 from typing import Any
 
+from elmo_keras.base.argument_checks import warn
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.heads.coreference.decoding import find_clusters
 from elmo_keras.heads.pipeline import Pipeline
@@ -29,10 +29,9 @@ class CoreferencePipeline(Pipeline):
         sentences = [piece for s in text.sentences for piece in pieces(s, MAX_SENTENCE)]
         parts = list(_bounded_parts(sentences))
         if len(parts) > 1 or len(sentences) > len(text.sentences):
-            warnings.warn(
+            warn(
                 f"{self.name} links mentions within parts of about {MAX_LINKED:,} "
                 f"tokens, and reads sentences in pieces of {MAX_SENTENCE}.",
-                stacklevel=2,
             )
         return parts
 

@@ -33,14 +33,14 @@ def read_trees(path: str | Path) -> list[dict]:
 def _read_tree(path, block):
     numbers = [number for number, _ in block]
     lines = [*zip(numbers, parse_all(path, block, conllu_columns))]
-    tokens = (columns[0].partition("-") for _, columns in lines)
-    joined = {
-        i
-        for first, dash, end in tokens
-        if dash
-        for i in range(int(first) + 1, int(end) + 1)
-    }
     words = [(n, columns) for n, columns in lines if columns[0].isdecimal()]
+    joined = set()
+    for number, (name, *_) in lines:
+        if "-" in name:
+            first, last = map(int, name.split("-"))
+            if not 0 < first <= last <= len(words):
+                raise malformed(path, number, f"{name} should be words of the sentence")
+            joined |= {*range(first + 1, last + 1)}
     numbered = [(n, (i, columns)) for i, (n, columns) in enumerate(words, 1)]
     rows = parse_all(path, numbered, lambda pair: _read_word(*pair, joined))
     columns = dict(zip(TREE_COLUMNS, map(list, zip(*rows))))

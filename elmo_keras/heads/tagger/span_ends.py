@@ -8,6 +8,7 @@ import numpy as np
 ENDS = "ends/kernel"  # its weights in the files of a head
 _BUCKETS, _MOST_LEFT_OUT, _LONGEST_ENDING = 2**14, 6, 5
 SHAPE = _BUCKETS, _MOST_LEFT_OUT + 1  # of the kernel
+MIN_SHARE = 1 / 20  # of spans that end within a word: fewer are slips of the hand
 _RATE, _DECAY = 0.2, 1e-4
 
 

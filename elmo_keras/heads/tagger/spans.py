@@ -2,17 +2,17 @@
 
 import itertools
 import re
-import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from elmo_keras.base.argument_checks import import_extra
+from elmo_keras.base.argument_checks import import_extra, warn
 from elmo_keras.base.files import naming_damage
 from elmo_keras.heads.reading import (
     Rows,
+    check_any,
     is_json,
     malformed,
     numbered_lines,
@@ -20,6 +20,8 @@ from elmo_keras.heads.reading import (
     read_strings,
 )
 from elmo_keras.heads.tagger.entities import bio_tags, to_bio
+from elmo_keras.heads.tagger.span_ends import MIN_SHARE
+from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentence_splitter import sentence_words
 
 BRAT, DOC_BIN = ".ann", ".spacy"
@@ -30,6 +32,7 @@ _ANNOTATIONS = "annotations", "completions"  # of Label Studio, now and until 20
 _BEGIN, _END = ("start", "start_offset", "begin"), ("end", "end_offset")
 _LABEL = "label", "labels", "type"
 _NAMED = 5  # spans that a warning names
+_WHOLE = "it is read as a whole word"
 
 
 class Span(NamedTuple):
@@ -37,6 +40,14 @@ class Span(NamedTuple):
     end: int
     label: str
     text: str | None = None  # as the file has it
+
+
+class _Unfit(NamedTuple):
+    """Spans that words don't hold as they are, as a warning names them."""
+
+    begins: list[str]
+    ends: list[str]
+    hidden: list[str]
 
 
 class Document(NamedTuple):
@@ -57,8 +68,8 @@ def read_spans(path: str | Path, tokenizer: str = "words") -> list[dict]:
     Files are JSON, a list or a row a line, as doccano, Label Studio and Prodigy write it,
     or with `tokens` and `tags`; brat's `.ann` beside its `.txt`, or a folder of them; or a
     `DocBin` of spaCy. Texts are split as pipelines split them. A span that begins or ends
-    within a word is read as whole words, and of overlapping ones the longest: a warning
-    counts them and names the first. `left_out` are, of each span, its last token, its
+    within a word is read as whole words, and of overlapping ones the longest is read: a
+    warning counts them and names the first. `left_out` are, of each span, its last token, its
     label and how many characters of the token come after it, see `SpanEnds`.
 
     Raises:
@@ -79,7 +90,8 @@ def read_span_rows(
 
 
 def _read_documents(documents, path, tokenizer):
-    examples, widened, hidden, skipped, n_spans = [], [], [], 0, 0
+    examples, unfit, skipped, n_spans = [], _Unfit([], [], []), 0, 0
+    labels: dict[str, str] = {}  # of tags
     for document in documents:
         if document is None:
             skipped += 1
@@ -87,21 +99,26 @@ def _read_documents(documents, path, tokenizer):
             examples.append(document)
         else:
             n_spans += len(document.spans)
-            examples += _sentences(document, tokenizer, widened, hidden)
-    for changed, what in (
-        (widened, "begin or end within a word, and are read as whole words"),
-        (hidden, "overlap a longer one, and are left out"),
+            for place, span in document.spans:
+                other = labels.setdefault(_tag(span.label), span.label)
+                if other != span.label:
+                    pair = f"{other!r} and {span.label!r}"
+                    raise malformed(path, place, f"{pair} are one tag. Rename one.")
+            examples += _sentences(document, tokenizer, unfit)
+    is_learned = len(unfit.ends) > n_spans * MIN_SHARE
+    ends = "the head learns which endings to leave out" if is_learned else _WHOLE
+    for names, what in (
+        (unfit.begins, f"begin within a word: {_WHOLE}"),
+        (unfit.ends, f"end within a word: {ends}"),
+        (unfit.hidden, "overlap a longer one, and are left out"),
     ):
-        if n := len(changed):
-            names = "; ".join(changed[:_NAMED]) + "; …" * (n > _NAMED)
-            text = f"{path}: {n:,} of {n_spans:,} spans {what}: {names}"
-            warnings.warn(text, stacklevel=2)
+        if n := len(names):
+            text = "; ".join(names[:_NAMED]) + "; …" * (n > _NAMED)
+            warn(f"{path}: {n:,} of {n_spans:,} spans {what}: {text}")
     if skipped:
-        what = "texts have no accepted annotation, and are left out."
-        warnings.warn(f"{path}: {skipped:,} {what}", stacklevel=2)
-    if not examples:
-        raise ValueError(f"{path} holds no annotated text.")
-    return examples
+        what = "texts have no complete, accepted annotation, and are left out."
+        warn(f"{path}: {skipped:,} {what}")
+    return check_any(path, examples)
 
 
 def _documents(path: Path) -> Iterator[Document | dict | None]:
@@ -129,7 +146,9 @@ def _documents_of_rows(path, rows):
 
 
 def _read_brat(path):
-    spans = []
+    spans, source = [], path.with_suffix(".txt")
+    with source.open("rb") as file:
+        content = b"".join(lines_of(file, source)).decode()
     for number, line in numbered_lines(path):
         if not line.startswith("T"):  # relations, events, attributes, notes
             continue
@@ -137,11 +156,15 @@ def _read_brat(path):
         if match is None:
             raise malformed(path, number, "`T1⇥TYPE BEGIN END⇥TEXT` is expected")
         label, bounds, text = match.groups()
-        bounds = [int(n) for n in re.split("[ ;]", bounds)]
-        whole = text if len(bounds) == 2 else None
-        spans.append((number, Span(bounds[0], bounds[-1], label, whole)))
-    with path.with_suffix(".txt").open(encoding="utf-8", newline="") as file:
-        return Document(path, file.read(), spans)
+        pieces = [[*map(int, piece.split())] for piece in bounds.split(";")]
+        begin, end = min(map(min, pieces)), max(map(max, pieces))
+        if len(pieces) > 1:
+            found = " ".join(content[a:b] for a, b in pieces)
+            if found.split() != text.split():
+                raise malformed(path, number, f"{label} is {found!r}, not {text!r}")
+            text = None  # which leaves out what lies between
+        spans.append((number, Span(begin, end, label, text)))
+    return Document(path, content, spans)
 
 
 def _read_doc_bin(path):
@@ -155,7 +178,8 @@ def _read_doc_bin(path):
         place = f"document {number}"
         spans = [Span(e.start_char, e.end_char, e.label_) for e in doc.ents]
         document = Document(path, doc.text, [(place, span) for span in spans])
-        yield document if doc.has_annotation("ENT_IOB") else None
+        is_whole = doc.has_annotation("ENT_IOB", require_complete=True)
+        yield document if is_whole else None
 
 
 def _read_row(path, place, row):
@@ -189,17 +213,24 @@ def _found(row) -> Sequence[Any] | None:
     for key in _ANNOTATIONS:
         if key in row:
             done = [a for a in row[key] if not a.get("was_cancelled")]
-            if not done:
-                return None
-            return [r["value"] for r in done[0]["result"] if "start" in r["value"]]
-    for key in _SPANS:
-        if isinstance(row.get(key), list):
-            return row[key]
-    # Label Studio's JSON_MIN names the list as the labelling interface does, if any.
+            values = (r.get("value") for r in done[0]["result"]) if done else ()
+            return [*filter(_is_labelled, values)] if done else None
+    lists = [row[key] for key in _SPANS if isinstance(row.get(key), list)]
+    if lists:
+        return next(filter(None, lists), [])
+    # Label Studio's JSON_MIN names lists as the labelling interface does, if any.
     if "annotation_id" in row:
-        lists = [v for v in row.values() if isinstance(v, list)]
-        return next((v for v in lists if v and "start" in v[0]), [])
+        lists = [value for value in row.values() if isinstance(value, list)]
+        return [*filter(_is_labelled, itertools.chain(*lists))]
+    if "answer" in row or "spans" in row:  # Prodigy has none, or null
+        return []
     raise ValueError(f"spans are expected in {', '.join((*_SPANS, *_ANNOTATIONS))}")
+
+
+def _is_labelled(value):
+    """Whether a value of Label Studio is a labelled span, and no choice or note about one."""
+    is_span = isinstance(value, Mapping) and "start" in value
+    return is_span and any(value.get(key) for key in _LABEL)
 
 
 def _span(value):
@@ -209,30 +240,54 @@ def _span(value):
         value = [next((value[k] for k in ks if k in value), None) for ks in keys]
     match value:
         case [int(begin), int(end), str(label) | [str(label)]] if label:
-            # A tag holds its label, which ends at a space or a bracket.
-            return Span(begin, end, re.sub(r"[\s,()|*]+", "_", label), text)
+            return Span(begin, end, label, text)
     raise ValueError(f"begin, end and label of a span are expected, not {value}")
 
 
-def _bounds(document, place, span):
-    """Where a span begins and ends, without white space around it, in code points."""
-    text, (begin, end, label, expected) = document.text, span
-    if expected is not None and text[begin:end].split() != expected.split():
-        # Label Studio counts as JavaScript does: 𝒜 and emoji are two.
-        units = text.encode("utf-16-le")
-        begin, end = (
-            len(units[: 2 * n].decode("utf-16-le", "ignore")) for n in (begin, end)
+def _tag(label):
+    """The tag of a label, which ends at a space or a bracket."""
+    return re.sub(r"[\s,()|*]+", "_", label)
+
+
+def _in_code_points(text, spans):
+    """The spans of a text, counted in code points.
+
+    Label Studio counts as JavaScript does, to which 𝒜 and emoji are two.
+    """
+    units = text.encode("utf-16-le")
+    moved = [
+        (
+            place,
+            span._replace(
+                begin=len(units[: 2 * span.begin].decode("utf-16-le", "ignore")),
+                end=len(units[: 2 * span.end].decode("utf-16-le", "ignore")),
+            ),
         )
+        for place, span in spans
+    ]
+
+    def fit(spans):
+        return all(
+            s.text is None or text[s.begin : s.end].split() == s.text.split()
+            for _, s in spans
+        )
+
+    return moved if fit(moved) and not fit(spans) else spans
+
+
+def _bounds(document, place, span):
+    """Where a span begins and ends, without white space around it."""
+    text, (begin, end, label, expected) = document.text, span
     piece = text[begin:end] if 0 <= begin < end <= len(text) else ""
     if not piece.strip() or expected and piece.split() != expected.split():
         other = "" if expected is None else f", not {expected!r:.80}"
-        reason = f"{label} from {span.begin} to {span.end} is {piece!r:.80}{other}"
+        reason = f"{label} from {begin} to {end} is {piece!r:.80}{other}"
         raise malformed(document.path, place, f"{reason}, in {len(text)} characters")
     begin += len(piece) - len(piece.lstrip())
     return begin, begin + len(piece.strip())
 
 
-def _sentences(document, tokenizer, widened, hidden):
+def _sentences(document, tokenizer, unfit):
     """The sentences of a document; adds the spans that they don't hold as they are."""
     text = document.text
     rows = [*sentence_words(text, tokenizer)]
@@ -241,24 +296,28 @@ def _sentences(document, tokenizer, widened, hidden):
     edges = {*itertools.accumulate(map(len, rows))}
     words = [normalize("NFC", text[a:b]) for a, b in tokens]
     spans, left_out, taken = [], {}, set()
-    bounds = [(place, s, *_bounds(document, place, s)) for place, s in document.spans]
+    bounds = [
+        (place, s, *_bounds(document, place, s))
+        for place, s in _in_code_points(text, document.spans)
+    ]
     for place, span, begin, end in sorted(bounds, key=lambda b: b[2] - b[3]):
         inside = range(bisect_right(ends, begin), bisect_left(begins, end))
         name = f"{document.path.name}:{place} {text[begin:end]!r}"
         if not inside:
             raise malformed(document.path, place, f"{text[begin:end]!r} is no word")
         if not taken.isdisjoint(inside):
-            hidden.append(name)
+            unfit.hidden.append(name)
             continue
         taken.update(inside)
         first, last = inside[0], inside[-1]
-        spans.append((first, last + 1, span.label))
+        spans.append((first, last + 1, _tag(span.label)))
         edges -= {*inside[1:]}
         (whole, _), (within, stop) = tokens[first], tokens[last]
-        if (whole, stop) != (begin, end):
-            widened.append(f"{name} → {text[whole:stop]!r}")
+        for is_within, names in (whole < begin, unfit.begins), (end < stop, unfit.ends):
+            if is_within:
+                names.append(f"{name} in {text[whole:stop]!r}")
         rest = len(words[last]) - len(normalize("NFC", text[within:end]))
-        left_out[last] = words[last], span.label, max(rest, 0)
+        left_out[last] = words[last], _tag(span.label), max(rest, 0)
     tags, examples = bio_tags(spans, len(words)), []
     for a, b in itertools.pairwise([0, *sorted(edges)]):
         ends = [left_out[i] for i in range(a, b) if i in left_out]

@@ -11,7 +11,7 @@ from elmo_keras.commands.arguments import Counts
 from elmo_keras.heads.head import PREDICATES
 from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.tagger import entities, readers
-from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
+from elmo_keras.heads.tagger.span_ends import ENDS, MIN_SHARE, SpanEnds
 from elmo_keras.heads.tagger.spans import holds_spans, read_span_rows, read_spans
 from elmo_keras.heads.task import Task
 
@@ -157,8 +157,8 @@ class EntityTagging(SpanTagging):
         """The weights of `SpanEnds`, if many spans end within a word."""
         ends = [end for e in examples for end in e.get("left_out", ())]
         n_within = sum(n > 0 for *_, n in ends)
-        # Fewer are slips of the hand, which the text's words correct.
-        return {ENDS: SpanEnds.fit(ends).kernel} if n_within > len(ends) / 20 else {}
+        is_learned = n_within > len(ends) * MIN_SHARE
+        return {ENDS: SpanEnds.fit(ends).kernel} if is_learned else {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,13 @@ MALFORMED = [
     (CONLLU.replace("1\tobj", "_\tobj"), 4, "a head and a relation"),
     (CONLLU.replace("1\tobl", "4\tobl"), 1, "heads should be words"),
     (CONLLU.replace("1\tobl", "0\tobl"), 1, "and 0 for one of them"),
+    (CONLLU.replace("1-2", "1-10000000"), 2, "1-10000000 should be words of the sen"),
+    (CONLLU.replace("1-2", "2-1"), 2, "2-1 should be words of the sentence"),
+    (
+        CONLLU.replace("1-2", f"1-{5000 * '1'}"),
+        2,
+        "the first column should be a number",
+    ),
     # A word that is its own head, and two that are each other's.
     (CONLLU.replace("1\tobj", "2\tobj"), 1, "form a circle: 2 → 2$"),
     (
