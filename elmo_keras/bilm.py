@@ -4,10 +4,11 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import ops
 
@@ -163,6 +164,18 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         )
         return [first, *hidden]
 
+    def top_layer(
+        self, tokens: Sequence[bytes], lengths: np.ndarray
+    ) -> list[np.ndarray]:
+        """Both directions of the last layer of flat sentences, with `<S>` and `</S>`.
+
+        Each is float32 `(tokens + 2 · sentences, projection_dim)`.
+        """
+        check_process()
+        words = tf.constant(tokens, tf.string)
+        directions = _top_layer(self, words, tf.constant(lengths, tf.int32))
+        return [vectors.numpy() for vectors in directions]
+
     def token_vectors(self, tokens, training=False):
         """The context-independent vectors x of tokens, computed once for each word.
 
@@ -228,6 +241,12 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             "dropout": self.dropout,
             "return_state": self.return_state,
         }
+
+
+@tf.function(autograph=False, reduce_retracing=True)
+def _top_layer(bilm, tokens, lengths):
+    layers = bilm.layers_of_sentences(tokens, lengths, keep_boundaries=True)
+    return tf.split(tf.cast(layers[-1], tf.float32), 2, axis=-1)
 
 
 @functools.cache

@@ -57,15 +57,6 @@ class HeldOutPerplexity(NamedTuple):
         return f"{self.zero}; state carried over: {self.carried}"
 
 
-def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
-    """Raises an error if a model can't predict the words of a vocabulary."""
-    if bilm.vocabulary_size != len(vocabulary):
-        raise ValueError(
-            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
-            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
-        )
-
-
 def log_probability_sums(
     bilm: BidirectionalLanguageModel,
     corpus: Corpus,

@@ -199,7 +199,7 @@ def print_perplexity(output: Path, data: TextData) -> int:
     from elmo_keras.language_model import LanguageModel
     from elmo_keras.training.inputs import validation_text
 
-    model = LanguageModel.from_pretrained(output)
+    model = LanguageModel.from_pretrained(output, backend="tensorflow")
     config = model.bilm.config
     valid = validation_text(data, config)
     statistics = TextStatistics.from_corpus(valid, model.vocabulary, config)

@@ -5,7 +5,7 @@ import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.lite import language_model
+from elmo_keras.lite import bilm as bilm_module
 from elmo_keras.search import predictions
 from tests.support.commands import command
 from tests.support.models import random_bilm
@@ -35,7 +35,7 @@ def model(request, bilm, lm):
     if request.param == "tensorflow":
         return LanguageModel(bilm, VOCABULARY, tokens_at_once=12)
     pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
-    return predictions.read_language_model(lm)
+    return LanguageModel.from_pretrained(lm, backend="litert")
 
 
 def log_probabilities(bilm, tokens, direction):
@@ -68,11 +68,11 @@ def test_unknown_words_are_marked_and_perplexity_counts_one_boundary(model):
 
 
 def test_litert_and_tensorflow_find_the_same_probabilities(monkeypatch):
-    monkeypatch.setattr(language_model, "LOGITS_AT_ONCE", 150_000)  # three tokens
+    monkeypatch.setattr(bilm_module, "LOGITS_AT_ONCE", 150_000)  # three tokens
     text = "The value of an unknownword is low .", "She went to the bank .", ""
     exact, lite = (
-        LanguageModel.from_pretrained("en"),
-        predictions.read_language_model("en"),
+        LanguageModel.from_pretrained("en", backend=backend)
+        for backend in ("tensorflow", "litert")
     )
     for a, b in zip(exact.score(text), lite.score(text), strict=True):
         for name in "forward", "backward", "boundaries":
@@ -175,6 +175,6 @@ KO = "ko", "나는 어제 배를 먹었다 .", 2, "밥을 아침을 저녁을"
 
 @pytest.mark.parametrize("name, sentence, position, expected", [EN, KO])
 def test_substitutes_fit_the_sentence(name, sentence, position, expected):
-    model = predictions.read_language_model(name)
+    model = LanguageModel.from_pretrained(name)
     found = model.substitutes(sentence.split(), position, top=5)
     assert {word for word, _ in found} > {*expected.split()}

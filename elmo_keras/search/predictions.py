@@ -14,13 +14,9 @@ from elmo_keras.base.files import replacing
 from elmo_keras.commands.arguments import Count, Index
 from elmo_keras.commands.outputs import check_apart, check_new_file
 from elmo_keras.embed.command import start_backend
-from elmo_keras.embed.engines.backend import LITERT, choose_backend
-from elmo_keras.embed.engines.litert import read_litert
-from elmo_keras.formats.model_directory import find_model
-from elmo_keras.formats.published import finite_values
+from elmo_keras.embed.engines.backend import choose_backend
 from elmo_keras.hub.catalogue import parts_of_model
-from elmo_keras.lite.language_model import LiteLanguageModel
-from elmo_keras.predictions import Predictions, SentenceScores
+from elmo_keras.language_model import LanguageModel, SentenceScores
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.scripts import package_model
 from elmo_keras.text.sentences import words_of_sentences
@@ -80,23 +76,9 @@ def score(
                 print(number, *row, sep="\t", file=table)
 
 
-def read_language_model(model: str) -> Predictions:
-    """The language model by LiteRT, or by TensorFlow as `choose_backend` says."""
-    backend = choose_backend(model)
-    start_backend(backend)
-    if backend != LITERT:
-        from elmo_keras.language_model import LanguageModel
-
-        return LanguageModel.from_pretrained(model)
-    files = find_model(model)
-    vocabulary = files.predicted_words(model)
-    softmax = files.softmax(vocabulary)
-    return LiteLanguageModel(
-        read_litert(model, None, "float32", None),
-        finite_values("softmax/W", softmax["softmax/W"]),
-        finite_values("softmax/b", softmax["softmax/b"]),
-        vocabulary,
-    )
+def read_language_model(model: str) -> LanguageModel:
+    start_backend(choose_backend(model))
+    return LanguageModel.from_pretrained(model)
 
 
 def sentence_rows(scores: SentenceScores) -> Iterator[tuple]:

@@ -169,3 +169,12 @@ def _words(lines):
                 f"The words should be in UTF-8. Line {number}: byte "
                 f"{line[error.start]:#x}, {error.reason}"
             ) from error
+
+
+def check_softmax(vocabulary_size: int | None, vocabulary: Vocabulary) -> None:
+    """Raises an error if a softmax is not over the words of a vocabulary."""
+    if vocabulary_size != len(vocabulary):
+        raise ValueError(
+            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
+            f"vocabulary. Its vocabulary_size: {vocabulary_size}"
+        )

@@ -12,7 +12,7 @@ import tensorflow as tf
 from elmo_keras.base.progress import Progress as ProgressBar
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.loops import NOT_COMPILED, why_not_compiled
-from elmo_keras.perplexity import check_softmax
+from elmo_keras.text.vocabulary import check_softmax
 from elmo_keras.training.distribution import scatter_rows
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.step import train_step
@@ -93,7 +93,7 @@ class TrainableLanguageModel(keras.Model):
             )
         if not self.compiled:
             raise ValueError("Call `compile` with an optimizer before `fit`.")
-        check_softmax(self.bilm, x.vocabulary)
+        check_softmax(self.bilm.vocabulary_size, x.vocabulary)
         unused = [n for n in ONE_DEVICE_ONLY if getattr(self.optimizer, n, None)]
         if unused and n_replicas > 1:
             names = " and ".join(unused)
