@@ -392,7 +392,8 @@ def score_answers(path: Path, unanswerable: Path) -> None:
     for measure, value in squad_scores(squad_statistics(texts, answers)).items():
         runner.row("`en-qa`, `en_qa`", measure, f"{100 * value:.2f}", "", "")
     has_answer = [bool(e["answers"]) for e in some[1]]
-    area = roc_auc_score(has_answer, [r["score"] for r in results[1]])
+    doubts = [-r.get("no_answer_score", -r["score"]) for r in results[1]]
+    area = roc_auc_score(has_answer, doubts)
     measure = "area under the ROC curve: has the text an answer?"
     runner.row("`en-qa`, `en_qa_unanswerable`", measure, f"{area:.2f}", "", "")
 
