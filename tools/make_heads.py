@@ -32,6 +32,7 @@ from elmo_keras.heads import (
     Settings,
     hold_out,
     read_columns,
+    read_squad,
     save_head,
     train_task,
 )
@@ -393,10 +394,7 @@ def make_head(
             language=name[:2],
             tokenizer=recipe.tokenizer,
         )
-        parts = {row["text"]: read.dev}
-        if name == "en-ner":
-            parts = {title: dev for title, (_, dev) in entity_sets(data).items()}
-        saved.append((head, task, parts))
+        saved.append((head, task, held_out_parts(name, recipe, data, read.dev)))
         card = (work / CARD).read_text("utf-8")
         by_label += re.findall(r"^(?:F1 by label|Most frequent).*", card, re.M)
     warmed = [calibrate(*one) for one in saved if find_kind(one[1].kind).logits]
@@ -477,6 +475,31 @@ def ngram_counts(texts: Sequence[Sequence[str]]) -> scipy.sparse.csr_matrix:
     return counts
 
 
+def held_out_parts(
+    name: str, recipe: Recipe, data: Path, dev: list[dict]
+) -> dict[str, list[dict]]:
+    """Held-out examples by their texts; names in Korean texts end within words."""
+    if name == "en-ner":
+        return {title: examples for title, (_, examples) in entity_sets(data).items()}
+    if recipe.ends:
+        _, examples = hold_out(read_columns(recipe.ends), 0.2)
+        return {"KLUE, characters": [*map(in_characters, examples)]}
+    if name == "en-qa":
+        n = len(read_squad(data / "en_qa/dev.json"))
+        return {"`en_qa`": dev[:n], "SQuAD 2.0": dev[n:]}
+    return {recipe.dev: dev}
+
+
+def in_characters(example: dict) -> dict[str, Any]:
+    """A text, and its entities by characters, of columns with types `TYPE/N`."""
+    ends = [*itertools.accumulate(len(token) + 1 for token in example["tokens"])]
+    begins, spans = [0, *ends], {}
+    for first, end, type_ in entities(example["tags"]):
+        label, _, rest = type_.partition("/")
+        spans[begins[first], ends[end - 1] - 1 - int(rest or 0)] = label
+    return {"text": " ".join(example["tokens"]), "spans": spans}
+
+
 def calibrate(head: Path, task: Any, parts: Mapping[str, list[dict]]) -> str:
     """Gives a head the temperature at which its scores fit half of held-out texts best.
 
@@ -519,15 +542,16 @@ def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.n
     gold: dict[tuple, set] = {}  # of a sentence, what is right
     asked: dict[tuple, set] = {}  # and the predicates whose roles are known, or None
     for example in examples:
-        key = tuple(example["tokens"])
+        key = example.get("text") or tuple(example["tokens"])
         gold.setdefault(key, set()).update(expected(task, example))
         asked.setdefault(key, set()).add(predicate_of(example))
     rows = []
-    for tokens, results in zip(gold, pipe([*map(list, gold)])):
+    texts = [x if isinstance(x, str) else [*x] for x in gold]
+    for key, results in zip(gold, pipe(texts)):
         for answer in results if isinstance(results, list) else [results]:
             roles, of = answer.get("roles", [answer]), answer.get("predicate", {})
-            if of.get("start") in asked[tokens]:
-                rows += [(r["score"], answer_key(r, of) in gold[tokens]) for r in roles]
+            if of.get("start") in asked[key]:
+                rows += [(r["score"], answer_key(r, of) in gold[key]) for r in roles]
     return np.array([s for s, _ in rows]), np.array([r for _, r in rows], bool)
 
 
@@ -544,9 +568,10 @@ def expected(task: Any, example: dict) -> set[tuple]:
     if "label" in example:
         return {(example["label"], 0, len(example["tokens"]), None)}
     predicate = predicate_of(example)
+    parts = example["spans"] if "spans" in example else task.parts(example)
     spans = {
         span if isinstance(span, tuple) else (span, span + 1): label
-        for span, label in task.parts(example).items()
+        for span, label in parts.items()
     }
     return {(label, *span, predicate) for span, label in spans.items()}
 

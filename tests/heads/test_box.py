@@ -58,6 +58,15 @@ def test_names_are_found_in_letters_of_one_case(text):
     assert found == [("Elon Musk", "PER"), ("Twitter", "ORG")]
 
 
+def test_curly_apostrophes_are_read_as_straight_ones():
+    straight, curly = pipeline("en-ud")(["They're Ann's.", "They’re Ann’s."])
+    names = "lemma", "upos", "xpos", "feats", "head", "deprel", "start", "end"
+    assert [[w[n] for n in names] for w in curly] == [
+        [w[n] for n in names] for w in straight
+    ]
+    assert [w["text"] for w in curly] == ["They", "’re", "Ann", "’s", "."]
+
+
 def test_roles_and_sentiment():
     (event,) = pipeline("en-srl")("Mary sold the car to John yesterday.")
     assert event["predicate"]["text"] == "sold"
