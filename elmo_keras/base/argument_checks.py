@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import re
 import reprlib
 import sys
 import types
@@ -83,6 +84,24 @@ def check_names(**values: Any) -> None:
         return np.ndim(v) == 1 and 0 < len(v) == len({*v}) and "" not in v
 
     _check(values, are_names, expected)
+
+
+# Characters that a terminal obeys, that end a line, or that UTF-8 lacks.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def check_lines(**values: Sequence[str]) -> None:
+    """Refuses strings that outputs, lines and columns of text, can't hold."""
+    for name, strings in values.items():
+        for text in filter(_CONTROL.search, map(str, strings)):
+            expected = "one line without tabs and control characters"
+            raise ValueError(f"`{name}` should be {expected}. Received: {text!r:.200}")
+
+
+def check_labels(**values: Any) -> None:
+    """Refuses what are no names of labels, see `check_names` and `check_lines`."""
+    check_names(**values)
+    check_lines(**values)
 
 
 def check_finite(name: str, values: Any, rank: int = 0) -> None:

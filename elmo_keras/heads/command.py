@@ -12,6 +12,7 @@ from elmo_keras.commands.command import import_tensorflow
 from elmo_keras.commands.markdown_table import markdown_table
 from elmo_keras.commands.outputs import check_apart, check_file
 from elmo_keras.heads.annotate.command import load_pipeline
+from elmo_keras.heads.annotate.formats import printable
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
 from elmo_keras.heads.task import Settings
@@ -92,13 +93,16 @@ def evaluate(
     print(f"{len(result.examples):,} examples: {percentages(result.scores)}")
     if result.labels:
         rows = [
-            [name, f"{100 * score.f1:.1f}", f"{score.count:,}"]
+            [printable(name), f"{100 * score.f1:.1f}", f"{score.count:,}"]
             for name, score in [*result.labels.items()][:MAX_LABELS]
         ]
         print(f"\n{markdown_table(['label', 'F1', 'number'], rows)}")
         if not any(score.f1 for score in result.labels.values()):
             print(f"\nThe head gives other labels: {', '.join(loaded.labels)}.")
     if result.mistakes:
-        rows = [[*map(str, mistake)] for mistake in result.mistakes[:MAX_MISTAKES]]
+        rows = [
+            [*map(printable, map(str, mistake))]
+            for mistake in result.mistakes[:MAX_MISTAKES]
+        ]
         columns = ["expected", "predicted", "times"]
         print(f"\n{markdown_table(columns, rows, n_left=2)}")

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,13 +19,19 @@ import numpy as np
 from elmo_keras.base.argument_checks import (
     check_choices,
     check_counts,
+    check_lines,
     check_numbers,
     from_json,
 )
 from elmo_keras.base.files import file_digest, replacing, whole_file
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.heads.kinds import Kind, find_kind, load, load_models
-from elmo_keras.hub.catalogue import HEAD_FILES, TRAINING, parts_of_model
+from elmo_keras.hub.catalogue import (
+    HEAD_FILES,
+    TRAINING,
+    is_address,
+    parts_of_model,
+)
 from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.text.word_rules import RULES
 
@@ -39,6 +46,8 @@ _SCALE = "|scale"  # after the name of a matrix
 _MAX_BYTES, _MAX_CARD = 2**28, 2**25  # of all arrays, and of head.json
 _MAX_UNITS, _MAX_ROWS = 2**15, 2**24  # of a layer, of n-grams
 _TEMPERATURES = 0.01, 100
+_LANGUAGE = re.compile("[a-z]{2,3}")
+_PUBLIC = re.compile(r"hf://|https://([\w-]+\.)+[a-z]{2,}(:\d+)?(/|$)")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -77,7 +86,7 @@ class Card:
     model: dict[str, Any]  # arguments of the kind's network
     token_vectors: dict[str, Any]
     elmo: dict[str, Any]
-    language: str | None = None  # "en" or "ko"
+    language: str | None = None  # such as "en"
     tokenizer: str = "words"  # how a text is split, see `split_words`
     temperature: float = 1.0  # divides the weights that make logits, see `save_head`
 
@@ -139,9 +148,30 @@ def read_card(folder: Path) -> Card:
     """The card of a head; its fields have the types that they should have."""
     with whole_head(folder):
         try:
-            return from_json(Card, json.loads(whole_file(folder / HEAD, _MAX_CARD)))
+            card = from_json(Card, json.loads(whole_file(folder / HEAD, _MAX_CARD)))
         except RecursionError as error:
             raise ValueError(f"{HEAD} should not be nested: {error}") from None
+        _check_card(card)
+        return card
+
+
+def _check_card(card):
+    """Refuses what a pipeline would fetch from anywhere, or print."""
+    check_language_model(card.language_model)
+    if card.language is not None and not _LANGUAGE.fullmatch(card.language):
+        raise ValueError(
+            f"`language` should be a code such as en. Received: {card.language!r:.80}"
+        )
+
+
+def check_language_model(name: str) -> None:
+    """Refuses what is no path, name, nor address of a public host, for a head to name."""
+    check_lines(language_model=[name])
+    if is_address(name) and not _PUBLIC.match(name):
+        raise ValueError(
+            "The language model of a head should be a name, a path, hf://OWNER/NAME or "
+            f"https://HOST/PATH of a public host. Received: {name:.200}"
+        )
 
 
 def read_head(folder: Path) -> Head:
@@ -226,7 +256,7 @@ def save_head(
         folder: of the head.
         label_names: label → the name that the head has for it.
         arrays: further weights of the head, such as those of `SpanEnds`.
-        **metadata: `language`, `"en"` or `"ko"`, so that a pipeline warns of another
+        **metadata: `language`, such as `"en"`, so that a pipeline warns of another
             script; `tokenizer`, how it splits texts: `"words"`, `"ewt"` or `"gsd"`, see
             `split_words`; `temperature`, that divides the logits of scores.
 
@@ -273,6 +303,7 @@ def write_head(folder: Path, card: Card, weights: Mapping[str, Any]) -> None:
     for name, weight in weights.items():
         arrays |= _quantized(name, np.asarray(weight, np.float32))
     with whole_head(folder):
+        _check_card(card)
         _dequantized(arrays)
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / ARRAYS) as temporary:

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.base.argument_checks import check_names, check_numbers
+from elmo_keras.base.argument_checks import check_labels, check_numbers
 from elmo_keras.heads.labels import predicted_labels
 from elmo_keras.heads.model import TaskModel
 from elmo_keras.heads.token_vectors import TokenVectors
@@ -34,7 +34,7 @@ class LabelModel(TaskModel):
         threshold: float = 0.3,
         **kwargs,
     ):
-        check_names(labels=labels)
+        check_labels(labels=labels)
         check_numbers(0, 1, threshold=threshold)
         super().__init__(token_vectors, units=units, dropout=dropout, **kwargs)
         self.labels = list(labels)

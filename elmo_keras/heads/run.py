@@ -20,7 +20,7 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.heads.best_epoch import BestEpoch, fit_until_best, score_model
 from elmo_keras.heads.card import write_card
 from elmo_keras.heads.examples import read_examples
-from elmo_keras.heads.head import MODEL, save_head
+from elmo_keras.heads.head import MODEL, check_language_model, save_head
 from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.model import TaskModel
 from elmo_keras.heads.reading import hold_out
@@ -60,6 +60,8 @@ def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
         settings = dataclasses.replace(settings, model=_package_model(texts))
         if progress:
             print(f"The language model is {settings.model}.", flush=True)
+    if settings.model is not None and not settings.fine_tune:
+        check_language_model(str(settings.model))
     start = _start_vectors(settings, texts)
     elmo = _elmo_layer(settings)  # fails before training if it can't be used
     metadata = _metadata(task, settings, data, start, elmo)

@@ -94,6 +94,49 @@ def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
         ("pos", lambda card: card.update(kind="tag"), "`kind` should be one of pos, "),
         ("pos", lambda card: card.update(other=1), "`other` is not known"),
         ("pos", lambda card: card.update(tokenizer="x"), "`tokenizer` should be one"),
+        (
+            "pos",
+            lambda c: c.update(language='"><script>'),
+            "`language` should be a code",
+        ),
+        *(
+            ("pos", lambda c, name=name: c.update(language_model=name), "public host")
+            for name in (
+                "http://127.0.0.1:8000/lm",
+                "https://localhost/lm",
+                "https://10.0.0.1/lm",
+                "https://host.org@10.0.0.1/lm",
+                "file:///etc",
+            )
+        ),
+        (
+            "pos",
+            lambda c: c.update(language_model="a\x1b[2J"),
+            "without tabs and contr",
+        ),
+        *(
+            (
+                "pos",
+                lambda c, tag=tag: c["model"].update(tags=["X", tag, "Y"]),
+                "without tabs and",
+            )
+            for tag in ("A\x1b[31m", "A\nB", "A\tB", "A\u2028", "A\x07", "\ud800")
+        ),
+        (
+            "ud",
+            lambda c: c["model"].update(relations=["a\tb"]),
+            "`relations` should be",
+        ),
+        (
+            "ud",
+            lambda c: c["model"]["labels"].update(lemma=["=a\tb"]),
+            "`lemma` should",
+        ),
+        (
+            "ud",
+            lambda c: c["model"].update(lemmas={"a": "\n"}),
+            "`lemmas` should be one",
+        ),
         ("pos", lambda card: card["elmo"].update(layers=3), "`layers` should be one"),
         ("pos", lambda card: card["elmo"].update(n_layers=1e9), "should be int"),
         ("pos", lambda card: card["model"].pop("tags"), "`tags` is missing"),

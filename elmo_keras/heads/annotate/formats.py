@@ -17,6 +17,12 @@ from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.tagger.entities import bio_tags
 from elmo_keras.heads.texts import Text, join
 
+_BEFORE = "SpacesBefore="
+_ESCAPES = str.maketrans(
+    {"\\": r"\\", " ": r"\s", "\t": r"\t", "\r": r"\r", "|": r"\p"}
+    | dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", r"\n")
+)
+
 
 def json_line(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
     results = {
@@ -60,12 +66,12 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
         misc, rows = ([[] for _ in tokens] for _ in range(2))
         if "entities" in types:
             for fields, tag in zip(misc, _bio(entities, len(tokens))):
-                fields.append(f"name={tag}")
+                fields.append(f"name={tag.translate(_ESCAPES)}")
         columns = [
             _bio([*roles, predicate], len(tokens)) for predicate, roles in frames
         ]
         for fields, row in zip(misc, zip(*columns)):
-            fields.append(f"ROLES={','.join(row)}")
+            fields.append(f"ROLES={','.join(row).translate(_ESCAPES)}")
         if number == 1:
             lines += ["# newdoc\n"] * (text.opens == "newdoc") + ["# newpar\n"]
         sentence = text.piece(spans[0][0], spans[-1][1])
@@ -119,13 +125,6 @@ def _spaces(text):
             keys.append(f"{_BEFORE}{before.translate(_ESCAPES)}")
             before = ""
         yield keys
-
-
-_BEFORE = "SpacesBefore="
-_ESCAPES = str.maketrans(
-    {"\\": r"\\", " ": r"\s", "\t": r"\t", "\r": r"\r", "|": r"\p"}
-    | dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", r"\n")
-)
 
 
 def _bio(parts, n_tokens):
@@ -226,7 +225,7 @@ def html_head(title: str, pipelines: Sequence[Pipeline]) -> str:
     language = next((p.language for p in pipelines if p.language), "")
     head = (folder / "page.html").read_text(encoding="utf-8")
     return string.Template(head).substitute(
-        language=f' lang="{language}"' if language else "",
+        language=f' lang="{html.escape(language)}"' if language else "",
         title=html.escape(title),
         rules="\n".join(rules),
         legend=", ".join(legend),
@@ -245,10 +244,13 @@ def terminal(
         for entity in entities:
             size = len(words[entity.end - 1]) - entity.left_out
             name, rest = words[entity.end - 1][:size], words[entity.end - 1][size:]
-            words[entity.end - 1] = f"{name}{bold} {entity.label}{end}]{rest}"
+            words[entity.end - 1] = (
+                f"{name}{bold} {printable(entity.label)}{end}]{rest}"
+            )
             words[entity.first] = f"[{words[entity.first]}"
         if tags:
-            words = [f"{word}{dim}/{tag}{end}" for word, tag in zip(words, tags)]
+            pairs = zip(words, map(printable, tags))
+            words = [f"{word}{dim}/{tag}{end}" for word, tag in pairs]
         lines.append(" ".join(words))
         for frame in frames:
             predicate, roles = _frame(text, spans, *frame)
@@ -263,7 +265,7 @@ def _outline(words, heads, relations, head=0, depth=1):
     """A line for each word with its relation, below that of its head."""
     for i, (word, its_head, relation) in enumerate(zip(words, heads, relations), 1):
         if its_head == head:
-            yield f"{'  ' * depth}{printable(word)} {relation}"
+            yield f"{'  ' * depth}{printable(word)} {printable(relation)}"
             yield from _outline(words, heads, relations, i, depth + 1)
 
 
@@ -276,7 +278,7 @@ def printable(text: str) -> str:
 def table(results: list[dict[str, Any]]) -> str:
     """The entities of all texts with their labels, the most frequent first."""
     counts = collections.Counter(
-        (printable(result["text"]), result["label"]) for result in results
+        (printable(result["text"]), printable(result["label"])) for result in results
     )
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "".join(f"{n:6}  {label:8}  {name}\n" for (name, label), n in rows)

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_names, check_numbers, from_json
+from elmo_keras.base.argument_checks import check_labels, check_numbers, from_json
 from elmo_keras.heads.classifier.ngrams import ngram_scores
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightEncoder, read_bilstm, read_dense, softmax
@@ -30,7 +30,7 @@ class LightClassifier:
         arguments = from_json(Arguments, head.card.model)
         self.labels, self.threshold = arguments.labels, arguments.threshold
         self.multi_label, n = arguments.multi_label, len(arguments.labels)
-        check_names(labels=self.labels)
+        check_labels(labels=self.labels)
         check_numbers(0, 1, threshold=self.threshold)
         units, rows = arguments.units, arguments.ngram_rows
         self._encoder = LightEncoder(head, units)

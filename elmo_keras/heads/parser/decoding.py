@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elmo_keras.base.argument_checks import check_labels, check_lines
+
 ROOT = "root"  # the relation of the word whose head is 0, and of no other
 LABELS = "upos", "xpos", "feats", "lemma", "joined"
 TREE_COLUMNS = "tokens", "lemma", "upos", "xpos", "feats", "head", "deprel", "joined"
@@ -23,6 +25,18 @@ SLOPE = 0.1  # of a parser's leaky ReLU below 0
 _CASES = {"same": str, "lower": str.lower, "title": str.capitalize}
 WHOLE = "="  # before a lemma that has nothing of its form
 SEPARATOR = "\t"
+
+
+def check_columns(
+    relations: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+    lemmas: Mapping[str, str],
+) -> None:
+    """Refuses what the columns of a tree can't hold; for the arguments see `TreeDecoder`."""
+    rules = map(read_rule, labels.get("lemma", ()))
+    check_lines(lemmas=[*lemmas.values()], lemma=["".join(map(str, r)) for r in rules])
+    check_labels(relations=relations)
+    check_labels(**{k: names for k, names in labels.items() if k != "lemma"})
 
 
 def spanning_tree(scores: np.ndarray) -> np.ndarray:

@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_names, from_json
+from elmo_keras.base.argument_checks import from_json
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightEncoder, read_dense, read_lstms
-from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder
+from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder, check_columns
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.lite.layers import LiteBiLstm
 
@@ -32,7 +32,7 @@ class LightParser:
     def __init__(self, head: Head):
         arguments = from_json(Arguments, head.card.model)
         self.relations, self.labels = arguments.relations, arguments.labels
-        check_names(relations=self.relations, **self.labels)
+        check_columns(self.relations, self.labels, arguments.lemmas)
         self.decoder = TreeDecoder(self.relations, self.labels, arguments.lemmas)
         units, label_units = arguments.units, arguments.label_units
         self._encoder = LightEncoder(head, units)

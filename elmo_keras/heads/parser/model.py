@@ -6,10 +6,10 @@ from types import MappingProxyType
 import keras
 import tensorflow as tf
 
-from elmo_keras.base.argument_checks import check_counts, check_names
+from elmo_keras.base.argument_checks import check_counts
 from elmo_keras.heads.encoder import NEVER, FastBidirectional
 from elmo_keras.heads.model import TaskModel, mean_cross_entropy
-from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder
+from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder, check_columns
 from elmo_keras.heads.token_vectors import TokenVectors
 from elmo_keras.layers.unquantized import Dense
 from elmo_keras.text.tokens import token_mask
@@ -79,7 +79,7 @@ class DependencyParser(TaskModel):
         label_units: int = 128,
         **kwargs,
     ):
-        check_names(relations=relations, **labels)
+        check_columns(relations, labels, lemmas)
         check_counts(
             arc_units=arc_units, relation_units=relation_units, label_units=label_units
         )

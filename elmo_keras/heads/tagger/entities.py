@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 OUTSIDE = "O"
 BEGIN, INSIDE = "BSU", "IELM"
 END = "ESLU"
-_TYPE = r"[^\s,()|*]+"
+NO_LABEL = r"\s\x00-\x1f\x7f-\x9f,()|*"  # characters that no tag holds
+_TYPE = rf"[^{NO_LABEL}]+"
 TAG = re.compile(rf"{OUTSIDE}|[{BEGIN}{INSIDE}]-{_TYPE}")
 # Words in a file that are prefixes, tags of another scheme, or signs for no entity.
 _NO_TYPE = rf"(?i:[{BEGIN}{INSIDE}O0]([-_/:].*)?|.*[-_/:][{BEGIN}{INSIDE}])"

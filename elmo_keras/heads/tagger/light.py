@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_names, from_json
+from elmo_keras.base.argument_checks import check_labels, from_json
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightTokenVectors, read_lstms
 from elmo_keras.heads.tagger.decoding import Crf, TagDecoder
@@ -36,7 +36,7 @@ class LightTagger:
     def __init__(self, head: Head):
         arguments = from_json(Arguments, head.card.model)
         self.tags, units = arguments.tags, arguments.units
-        check_names(tags=self.tags)
+        check_labels(tags=self.tags)
         self.vectors = LightTokenVectors(head)
         n, dim = len(self.tags), arguments.predicate_dim
         self.bias = head.weight("tag_scores/bias", n)

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.base.argument_checks import check_names
+from elmo_keras.base.argument_checks import check_labels
 from elmo_keras.heads.model import TaskModel, mean_cross_entropy
 from elmo_keras.heads.tagger.crf import LinearChainCRF
 from elmo_keras.heads.tagger.decoding import Crf, TagDecoder
@@ -56,7 +56,7 @@ class Tagger(TaskModel):
         predicate_dim: int = 0,
         **kwargs,
     ):
-        check_names(tags=tags)
+        check_labels(tags=tags)
         sizes = {"units": units, "predicate_dim": predicate_dim}
         super().__init__(token_vectors, dropout=dropout, **sizes, **kwargs)
         self.tags = tuple(tags)

@@ -19,7 +19,7 @@ from elmo_keras.heads.reading import (
     read_rows,
     read_strings,
 )
-from elmo_keras.heads.tagger.entities import bio_tags, to_bio
+from elmo_keras.heads.tagger.entities import NO_LABEL, bio_tags, to_bio
 from elmo_keras.heads.tagger.span_ends import MIN_SHARE
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentence_splitter import sentence_words
@@ -245,8 +245,8 @@ def _span(value):
 
 
 def _tag(label):
-    """The tag of a label, which ends at a space or a bracket."""
-    return re.sub(r"[\s,()|*]+", "_", label)
+    """The tag of a label, which has no spaces, brackets and control characters."""
+    return re.sub(f"[{NO_LABEL}]+", "_", label)
 
 
 def _in_code_points(text, spans):

@@ -4,13 +4,14 @@ import gzip
 import itertools
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from elmo_keras import pipeline
 from elmo_keras.heads.annotate import formats
 from elmo_keras.heads.parser.pipeline import SyntaxPipeline
-from elmo_keras.heads.texts import Text, read_text
+from elmo_keras.heads.texts import Labelled, Text, read_text
 from tests.support.commands import command
 
 annotate = command("annotate")
@@ -206,3 +207,20 @@ def test_the_terminal_obeys_no_text_and_gzip_is_read(text, head, tmp_path, capsy
     assert output == same and "\x1b" not in output and "bank/" in output
     assert f" {results(head('ner'))[0]['label']}]" in output
     assert output.rstrip().splitlines()[-1].split()[0].isdecimal()  # the table
+
+
+def test_formats_escape_the_names_of_heads():
+    text, odd = read_text(0, "Ann"), '"|\x1b<b>'
+    entities, words = (
+        SimpleNamespace(type=type_, labels=[odd], language='"><b>')
+        for type_ in ("entities", "words")
+    )
+    spans = [[Labelled(odd, 0, 1, 1.0)]]
+    arguments = [entities, words], [spans, spans]
+    (row,) = (
+        line for line in formats.conllu(text, *arguments).split("\n") if "\t" in line
+    )
+    assert f"name=B-{odd}".replace("|", r"\p") in row and len(row.split("\t")) == 10
+    assert "\x1b" not in formats.terminal(text, *arguments, color=False)
+    page = formats.html_head("t", [entities]) + formats.html_paragraph(text, *arguments)
+    assert "<b>" not in page.replace("<b>&quot;", "")
