@@ -11,12 +11,19 @@ from tests.support.paths import ROOT
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 START = """
-import pathlib, sys
+import os, pathlib, signal, sys, threading, time
 import elmo_keras as ek
 from elmo_keras.commands.console import main
 def command(line):
     status = main(line.split())
     assert status == 0, (line, status)
+def stop_server():
+    while signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        time.sleep(0.1)
+    os.kill(os.getpid(), signal.SIGTERM)
+def serve(line):
+    threading.Thread(target=stop_server, daemon=True).start()
+    command(line)
 pathlib.Path("text").write_text("The bank raised its rates .\\nShe sat on the bank .\\n")
 pathlib.Path("tagged").write_text("The O\\nbank B-ORG\\n\\nShe O\\nsat O\\n\\n")
 """
@@ -42,6 +49,7 @@ WITHOUT = [
     'command("substitutes rates --word rates --model en")',
     'command("annotate text out.jsonl --with en-pos en-ner")',
     'command("ask text Who?")',
+    'command("evaluate en-ner tagged")',
     'command("export en en.tflite --format litert")',
 ]
 WITH = [
@@ -53,6 +61,9 @@ WITH = [
     'ek.load_bilm("en")',
     "ek.precompute_layers",
     'command("export en exported --no-warmup")',
+    'command("train --evaluate --valid text --output " + ek.__path__[0] + "/box/en")',
+    'command("train-head ner --train tagged --dev tagged --output h --epochs 1")',
+    'serve("serve en --port 0 --rest-port 0")',
 ]
 
 

@@ -7,7 +7,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
@@ -22,6 +21,7 @@ from elmo_keras.lite.convert import convert
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from tests.support.commands import command
 from tests.support.exported import elmo_layer
+from tests.support.paths import ROOT
 
 embed, export, search = map(command, ("embed", "export", "search"))
 train_head = command("train-head")
@@ -63,19 +63,48 @@ def test_a_model_is_converted_once(model_directory, exact, cache, monkeypatch):
     assert Embedder(model_directory, arithmetic="int8") == first
 
 
-def test_two_that_start_together_convert_once(model_directory, cache, monkeypatch):
-    conversions, convert_once = [], litert._convert
+CONVERT = """
+import os, pathlib, sys
+from elmo_keras.embed.engines import litert
+model, go, replace = sys.argv[1:]
+if replace == "dies":
+    os.replace = lambda *_: os._exit(9)
+print("ready", flush=True)
+while not os.path.exists(go):
+    pass
+litert.read_litert(model, None, "float32", 1)
+sys.exit("elmo_keras.lite.convert" in sys.modules)
+"""
 
-    def convert(*arguments):
-        conversions.append(arguments)
-        return convert_once(*arguments)
 
-    monkeypatch.setattr(litert, "_convert", convert)
-    read = (model_directory, None, "float32", 1)
-    with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(litert.read_litert, *read) for _ in range(2)]
-        first, second = (future.result() for future in both)
-    assert first.metadata == second.metadata and len(conversions) == 1
+def test_processes_that_start_together_convert_once_also_after_one_was_killed(
+    model_directory, cache, tmp_path
+):
+    def start(replace):
+        command = [sys.executable, "-c", CONVERT, model_directory, tmp_path / "go"]
+        return subprocess.Popen([*command, replace], cwd=ROOT, stdout=subprocess.PIPE)
+
+    (tmp_path / "go").touch()
+    with start("dies") as killed:
+        assert killed.wait() == 9
+    assert [p.name[0] for p in cache.rglob("*.tflite")] == ["."]  # no whole file
+    (tmp_path / "go").unlink()
+    with start("works") as first, start("works") as second:
+        for process in (first, second):
+            process.stdout.readline()
+        (tmp_path / "go").touch()
+        assert sorted([first.wait(), second.wait()]) == [0, 1]
+    assert len([*cache.rglob("*.tflite")]) == 1
+
+
+def test_an_interrupted_conversion_leaves_nothing(model_directory, cache, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Embedder(model_directory)
+    assert not [*cache.rglob("*.tflite")]
 
 
 def full_disk(path, file):
