@@ -209,9 +209,11 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         """Raises a ValueError if rows of character ids have another length."""
         expected = self.config.ids_per_token
         if character_ids.shape[-1] not in (expected, None):
+            sizes = "`max_characters_per_token`"
+            if self.config.word_embedding_dim:
+                sizes += " + 1"
             raise ValueError(
-                f"Character ids should come in rows of {expected}, the model's "
-                f"`max_characters_per_token`{' + 1' * bool(self.config.word_embedding_dim)}. "
+                f"Character ids should come in rows of {expected}, the model's {sizes}. "
                 f"Received: shape {character_ids.shape}"
             )
 

@@ -1,10 +1,7 @@
-"""The configuration of a biLM, and the published `options.json` that holds it."""
+"""The configuration of a biLM."""
 
 import dataclasses
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from elmo_keras.base.argument_checks import (
@@ -14,18 +11,14 @@ from elmo_keras.base.argument_checks import (
     is_count,
     shortened,
 )
-from elmo_keras.base.files import naming_damage, whole_file
+from elmo_keras.base.files import naming_damage
+from elmo_keras.text.dictionary import TokenDictionary
 
 # Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
 _MAX_SIZE, _MAX_CHARACTERS, _MAX_GROUPS, _MAX_LAYERS = 2**16, 2**12, 100, 100
 
 # The filters of the published models.
 _FILTERS = (1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)
-
-# Keys of a dictionary that stand for no character of a word, and for no word.
-CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
-UNKNOWN_WORD = "<oov>"
-SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
 
 # How text is split, see `text.tokenizers`; and in exports, also by tensorflow-text.
 TokenizerName = Literal["spaces", "words", "ewt", "gsd"]
@@ -39,99 +32,6 @@ _CHOICES = {
     "lstm_projection": (True, False),
     "tokenizer": get_args(TokenizerName),
 }
-# Field of `ElmoConfig` → where the published options.json keeps it.
-_PUBLISHED_KEYS = {
-    "units": ("lstm", "dim"),
-    "projection_dim": ("lstm", "projection_dim"),
-    "n_layers": ("lstm", "n_layers"),
-    "cell_clip": ("lstm", "cell_clip"),
-    "proj_clip": ("lstm", "proj_clip"),
-    "use_skip_connections": ("lstm", "use_skip_connections"),
-    "filters": ("char_cnn", "filters"),
-    "n_highway": ("char_cnn", "n_highway"),
-    "activation": ("char_cnn", "activation"),
-    "char_embedding_dim": ("char_cnn", "embedding", "dim"),
-    "max_characters_per_token": ("char_cnn", "max_characters_per_token"),
-}
-# Not published. Readers of the published format ignore sections that they don't know.
-_OWN = (
-    "unicode_normalization cut_at tokenizer word_embedding_dim lstm_projection".split()
-)
-_KEYS = _PUBLISHED_KEYS | {name: ("elmo_keras", name) for name in _OWN}
-
-# bilm-tf and AllenNLP require 262 at prediction (the 261 of training and the id 0
-# of masked positions); a file written by training says 261.
-_N_CHARACTERS = ("char_cnn", "n_characters")
-
-# The key that identifies the files of a dictionary, which are beside the options.
-_DICTIONARY = ("elmo_keras", "dictionary_sha256")
-
-MAX_OPTIONS = 2**20  # bytes of an options.json
-
-
-@dataclasses.dataclass(frozen=True)
-class TokenDictionary:
-    """The characters and words that a model of ELMoForManyLangs or of tokens knows.
-
-    Line i, counted from 0, is the key of id i, or empty if it has none. Among the
-    characters, which are Unicode, are the marks of `CHARACTER_MARKS`, among the words is
-    `<oov>`; either may be empty, but not both. With `is_vocabulary` the words are those
-    of a `vocab.txt` of bilm-tf with its special words, and there are no characters.
-
-    Raises:
-        ValueError: a mark is missing, or a key occurs twice.
-    """
-
-    characters: str = dataclasses.field(repr=False)
-    words: str = dataclasses.field(default="", repr=False)
-    is_vocabulary: bool = False
-
-    def __post_init__(self):
-        if self.is_vocabulary:
-            _check_keys("words", self.words, SPECIAL_WORDS)
-        elif self.characters or not self.words:
-            _check_keys("characters", self.characters, CHARACTER_MARKS)
-        if self.words and not self.is_vocabulary:
-            _check_keys("words", self.words, (UNKNOWN_WORD,))
-
-    @classmethod
-    def from_vocabulary(cls, words: Sequence[str]) -> "TokenDictionary":
-        """The dictionary of a model of tokens; a word has the id of its last line."""
-        ids = {word: i for i, word in enumerate(words)}
-        keys = (word if ids[word] == i else "" for i, word in enumerate(words))
-        return cls("", "\n".join(keys), is_vocabulary=True)
-
-    @property
-    def unknown(self) -> str:
-        """The word whose id unknown words have."""
-        return SPECIAL_WORDS[2] if self.is_vocabulary else UNKNOWN_WORD
-
-    @property
-    def n_characters(self) -> int:
-        """Number of ids of characters, 0 for a model of words only."""
-        return self.characters.count("\n") + bool(self.characters)
-
-    @property
-    def n_words(self) -> int:
-        """Number of ids of words, 0 for a model of characters only."""
-        return self.words.count("\n") + bool(self.words)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the keys."""
-        digest = hashlib.sha256(self.characters.encode())
-        digest.update(b"\n\n" + self.words.encode())
-        return digest.hexdigest()
-
-
-def _check_keys(field, text, marks):
-    keys = [key for key in text.split("\n") if key]
-    expected = f"The dictionary of {field} should hold"
-    if missing := sorted({*marks} - {*keys}):
-        raise ValueError(f"{expected} {' '.join(marks)}. Missing: {' '.join(missing)}")
-    if len({*keys}) != len(keys):
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{expected} each key once. Twice: {twice!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -330,63 +230,6 @@ class ElmoConfig:
         digest = self.dictionary and self.dictionary.digest
         return self.to_dict() | ({"dictionary": digest} if digest else {})
 
-    @classmethod
-    def from_options(
-        cls, options: Mapping[str, Any], dictionary: TokenDictionary | None = None
-    ) -> "ElmoConfig":
-        """The configuration of the content of a published `options.json`.
-
-        Keys for training are ignored. `dictionary` is that of a model of
-        ELMoForManyLangs or of tokens.
-
-        Raises:
-            ValueError: a key is missing or a value is out of range, or the dictionary
-                is missing or not that of the options.
-        """
-        _check_characters(options, dictionary)
-        # In a published file a missing key means "none", not the default.
-        fields: dict[str, Any] = {"n_layers": 1, "n_highway": 0}
-        fields |= {"cell_clip": None, "proj_clip": None, "use_skip_connections": False}
-        keys = _KEYS
-        if is_of_tokens(options):
-            fields |= {"filters": (), "char_embedding_dim": 0}
-            fields["word_embedding_dim"] = _lookup(options, _KEYS["projection_dim"])
-            keys = {k: path for k, path in _KEYS.items() if k not in fields}
-            keys |= {k: path for k, path in _KEYS.items() if path[0] == "lstm"}
-        for field, path in keys.items():
-            value = _lookup(options, path)
-            if value is not None:
-                fields[field] = value
-            elif field in ("units", "projection_dim", "filters"):
-                lacking = f"The options lack `{'.'.join(path)}`."
-                raise ValueError(f"{lacking} Received: {shortened(options)}")
-        return cls(**fields, dictionary=dictionary)
-
-    def to_options(self) -> dict[str, Any]:
-        """The content of this configuration's `options.json`, with the published keys.
-
-        `n_characters` is 262, which bilm-tf and AllenNLP require at prediction, or the
-        size of the dictionary. Fields of this package are there where they differ from
-        the defaults.
-        """
-        options: dict[str, Any] = {}
-        fields = dataclasses.asdict(self)
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        for field, path in _KEYS.items():
-            of_words = path[0] == "char_cnn" or field == "word_embedding_dim"
-            published = field in _PUBLISHED_KEYS or fields[field] != defaults[field]
-            if published and not (of_words and self.is_of_tokens):
-                _insert(options, path, fields[field])
-        if self.dictionary is None:
-            _insert(options, _N_CHARACTERS, 262)
-        elif self.is_of_tokens:
-            options["n_tokens_vocab"] = self.dictionary.n_words
-        else:
-            _insert(options, _N_CHARACTERS, self.dictionary.n_characters)
-        if self.dictionary is not None:
-            _insert(options, _DICTIONARY, self.dictionary.digest)
-        return options
-
 
 def _pairs(filters):
     received = f"Received: {shortened(filters)}."
@@ -403,62 +246,3 @@ PRESETS = {
         7, 5, ((1, 2), (2, 3), (3, 4)), char_embedding_dim=3, max_characters_per_token=9
     ),
 }
-
-
-def read_options(path: str | Path) -> dict[str, Any]:
-    content = whole_file(path, MAX_OPTIONS)
-    with naming_damage(f"{path} should hold JSON."):
-        options = json.loads(content.decode())
-    if isinstance(options, dict):
-        return options
-    raise ValueError(
-        f"{path} should hold a JSON object. Received: {shortened(options)}"
-    )
-
-
-def has_dictionary(options: Mapping[str, Any]) -> bool:
-    return _lookup(options, _DICTIONARY) is not None
-
-
-def is_of_tokens(options: Mapping[str, Any]) -> bool:
-    """Whether they are those of a language model of tokens, as bilm-tf decides."""
-    return "lstm" in options and "char_cnn" not in options
-
-
-def has_characters(options: Mapping[str, Any]) -> bool:
-    return _lookup(options, _N_CHARACTERS) != 0
-
-
-def _check_characters(options, dictionary):
-    """Refuses options of other characters than bytes or those of the dictionary."""
-    n_characters = _lookup(options, _N_CHARACTERS)
-    digest = _lookup(options, _DICTIONARY)
-    if is_of_tokens(options) and dictionary is None:
-        raise ValueError(
-            "The options have no `char_cnn`, so they are those of a language model of "
-            "tokens, which needs its vocab.txt beside them. There is none."
-        )
-    needs_none = digest is None and is_of_tokens(options)  # those of bilm-tf
-    if not needs_none and digest != (dictionary and dictionary.digest):
-        raise ValueError(
-            "The options should come with the dictionary of characters and words that "
-            f"the model was trained with, of SHA-256 {shortened(digest)}. Received: "
-            f"{dictionary and dictionary.digest}. Put its files back."
-        )
-    if dictionary is None and n_characters not in (261, 262, None):
-        raise ValueError(
-            "`char_cnn.n_characters` should be 261 (training) or 262 "
-            f"(prediction). Received: {shortened(n_characters)}"
-        )
-
-
-def _lookup(options, path):
-    for key in path:
-        options = options.get(key) if isinstance(options, Mapping) else None
-    return options
-
-
-def _insert(options, path, value):
-    for key in path[:-1]:
-        options = options.setdefault(key, {})
-    options[path[-1]] = value

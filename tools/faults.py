@@ -94,10 +94,10 @@ FAULTS = [
         "tests/test_perplexity.py::test_a_text_is_read_in_rows",
     ),
     Fault(  # a key that a published file lacks means none, not the default
-        "elmo_keras/config.py",
+        "elmo_keras/formats/options.py",
         '{"cell_clip": None, "proj_clip": None, "use_skip_connections": False}',
         '{"use_skip_connections": False}',
-        "tests/test_config.py",
+        "tests/formats/test_options.py",
     ),
     # Files.
     Fault(

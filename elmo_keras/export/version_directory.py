@@ -29,6 +29,7 @@ from elmo_keras.export.version_paths import (
     new_version,
 )
 from elmo_keras.exported_elmo import LENGTHS
+from elmo_keras.formats.options import to_options
 
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 # Sentences and tokens of each warm-up request.
@@ -172,7 +173,7 @@ def describe(
         }
 
     return {
-        "options": None if elmo is None else elmo.config.to_options(),
+        "options": None if elmo is None else to_options(elmo.config),
         "weights_sha256": None if elmo is None else elmo.bilm.digest(),
         "tokenizer": tokenizer,
         "normalization": normalization,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.commands.outputs import check_apart, check_folder
-from elmo_keras.config import read_options
+from elmo_keras.formats.options import read_options
 
 MODEL_NAME = "elmo"
 EXTRA = "assets.extra"  # a folder that all loaders ignore

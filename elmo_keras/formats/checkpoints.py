@@ -16,6 +16,7 @@ from elmo_keras.base.argument_checks import shortened
 from elmo_keras.base.files import naming_damage
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_files import ADAGRAD, ModelFiles, make_mix
+from elmo_keras.formats.options import to_options
 from elmo_keras.formats.published import N_CHARACTERS
 
 
@@ -124,7 +125,7 @@ def read_hub_module(folder: Path) -> ModelFiles:
     mix = _mix(variables, scope.removesuffix("bilm/") + "aggregation/")
     return ModelFiles(
         config=config,
-        options=config.to_options(),
+        options=to_options(config),
         datasets=datasets,
         mix=make_mix(folder, mix, config) if mix else None,
     )

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.base.files import naming_damage, whole_file
-from elmo_keras.config import ElmoConfig, TokenDictionary, read_options
+from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_files import ModelFiles
+from elmo_keras.formats.options import read_options, to_options
 from elmo_keras.formats.published import finite
 from elmo_keras.formats.torch_pickle import read_tensors
+from elmo_keras.text.dictionary import TokenDictionary
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
 
@@ -51,7 +53,7 @@ def read_many_langs(folder: Path) -> ModelFiles:
             f"{folder} holds weights that its configuration doesn't ask for: "
             f"{', '.join(surplus[:4])}"
         )
-    return ModelFiles(config=config, options=config.to_options(), datasets=datasets)
+    return ModelFiles(config=config, options=to_options(config), datasets=datasets)
 
 
 def _tensors(path) -> dict[str, np.ndarray]:

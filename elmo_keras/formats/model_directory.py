@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from elmo_keras.base.argument_checks import shortened
 from elmo_keras.base.files import replacing
-from elmo_keras.config import (
-    ElmoConfig,
-    TokenDictionary,
-    has_characters,
-    has_dictionary,
-    is_of_tokens,
-    read_options,
-)
 from elmo_keras.formats.archives import is_archive, unpack
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.formats.many_langs import (
@@ -32,6 +24,14 @@ from elmo_keras.formats.model_files import (
     make_mix,
     mix_content,
 )
+from elmo_keras.formats.options import (
+    has_characters,
+    has_dictionary,
+    is_of_tokens,
+    read_options,
+    to_config,
+    to_options,
+)
 from elmo_keras.hub.catalogue import (
     CHARACTERS,
     MIX,
@@ -43,6 +43,7 @@ from elmo_keras.hub.catalogue import (
     WORDS,
 )
 from elmo_keras.hub.local_files import local_files
+from elmo_keras.text.dictionary import TokenDictionary
 from elmo_keras.text.vocabulary import Vocabulary
 
 if (
@@ -90,9 +91,7 @@ def find_model(
         options = read_options(_existing(model))
         vocabulary = _vocabulary(model.parent) if is_of_tokens(options) else None
         return ModelFiles(
-            config=ElmoConfig.from_options(
-                options, _dictionary_of(options, vocabulary)
-            ),
+            config=to_config(options, _dictionary_of(options, vocabulary)),
             vocabulary_path=vocabulary,
             options=options,
             datasets=open_hdf5(_existing(Path(weights))).datasets,
@@ -138,7 +137,7 @@ def _read_model_directory(folder):
     dictionary = _dictionary_of(options, vocabulary)
     if has_dictionary(options) and not is_of_tokens(options):
         dictionary = _dictionary(folder, options)
-    config, mix = ElmoConfig.from_options(options, dictionary), folder / MIX
+    config, mix = to_config(options, dictionary), folder / MIX
     return ModelFiles(
         config=config,
         options=options,
@@ -194,7 +193,7 @@ def _read_bilm_tf(prefix):
     options, vocabulary = read_options(path), _vocabulary(prefix.parent)
     datasets, accumulators = read_checkpoint(prefix)
     return ModelFiles(
-        config=ElmoConfig.from_options(options, _dictionary_of(options, vocabulary)),
+        config=to_config(options, _dictionary_of(options, vocabulary)),
         options=options,
         datasets=datasets,
         accumulators=accumulators,
@@ -325,7 +324,7 @@ def save_model(
                 write_table(softmax_table(bilm), file, packed=packed)
                 if vocabulary is not None:
                     file.attrs[SOFTMAX_DIGEST] = vocabulary.digest
-        content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
+        content = json.dumps((options or {}) | to_options(bilm.config), indent=2)
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
     if mix is None:

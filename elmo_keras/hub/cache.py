@@ -10,8 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from elmo_keras.base.files import only_process
-from elmo_keras.config import MAX_OPTIONS
-from elmo_keras.hub.catalogue import HUB, is_address, published_model
+from elmo_keras.hub.catalogue import HUB, MAX_OPTIONS, is_address, published_model
 
 CACHE = "ELMO_KERAS_CACHE"
 OFFLINE = "ELMO_KERAS_OFFLINE"

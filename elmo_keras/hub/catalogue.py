@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 # The files of a model directory.
 OPTIONS = "options.json"
+MAX_OPTIONS = 2**20  # its bytes
 WEIGHTS = "weights.hdf5"
 VOCABULARY = "vocab.txt"
 SOFTMAX = "training/softmax.hdf5"
@@ -34,9 +35,21 @@ PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, TRAINING, CARD, CURVES
 OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.
 OF_OTHERS = (
-    "*options.json *config.json *.hdf5 *.h5 *.zip *.txt *.pkl *.dic checkpoint "
-    "*.index *.meta *.data-* *.pb variables"
-).split()
+    "*options.json",
+    "*config.json",
+    "*.hdf5",
+    "*.h5",
+    "*.zip",
+    "*.txt",
+    "*.pkl",
+    "*.dic",
+    "checkpoint",
+    "*.index",
+    "*.meta",
+    "*.data-*",
+    "*.pb",
+    "variables",
+)
 
 ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
 NLPL, NLPL_ADDRESS = "nlpl:", "http://vectors.nlpl.eu/repository/20/{}.zip"

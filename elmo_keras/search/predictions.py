@@ -22,8 +22,8 @@ from elmo_keras.text.scripts import package_model
 from elmo_keras.text.sentences import words_of_sentences
 
 N_SAMPLED = 100  # lines of a text that choose the model
-SENTENCES = "line tokens unknown forward backward perplexity text".split()
-TOKENS = "line position token unknown forward backward".split()
+SENTENCES = ("line", "tokens", "unknown", "forward", "backward", "perplexity", "text")
+TOKENS = ("line", "position", "token", "unknown", "forward", "backward")
 
 
 def score(

@@ -22,13 +22,14 @@ from elmo_keras.base.progress import Progress
 from elmo_keras.commands.arguments import Count, OneLayer
 from elmo_keras.commands.command import stopping
 from elmo_keras.commands.outputs import check_apart, check_file
-from elmo_keras.config import Arithmetic, read_options
+from elmo_keras.config import Arithmetic
 from elmo_keras.embed.command import start_backend
 from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.engines.backend import choose_backend
 from elmo_keras.embed.outputs import is_npy, is_parquet
 from elmo_keras.embed.writers.npy import open_npy
+from elmo_keras.formats.options import read_options
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.text.files import lines_of
 
@@ -107,8 +108,9 @@ def search(
         import faiss  # noqa: F401, before the work: it may be missing
 
         name = re.sub(r"[^\w,()-]", "_", index)
-        name = f"{vectors.name}{'.centered' * center}.{name}.faiss"
-        outputs.append(vectors.with_name(name))
+        if center:
+            name = f"centered.{name}"
+        outputs.append(vectors.with_name(f"{vectors.name}.{name}.faiss"))
     for output in outputs:
         if overwrite or not output.is_file():  # else it is only read
             inputs = [file, *parts_of_model(model)]

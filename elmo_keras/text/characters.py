@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.base.argument_checks import import_extra
-from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig
+from elmo_keras.text.dictionary import TokenDictionary
 from elmo_keras.text.tokens import dense_tokens, string_tensor
 from elmo_keras.text.word_ids import (
     BEGIN_OF_SENTENCE,

@@ -10,7 +10,7 @@ import numpy as np
 
 from elmo_keras.base.argument_checks import check_counts, shortened
 from elmo_keras.base.files import naming_damage, whole_file
-from elmo_keras.config import SPECIAL_WORDS
+from elmo_keras.text.dictionary import SPECIAL_WORDS
 from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 
 _SKIPPED = b"!!!MAXTERMID"  # a line that bilm-tf leaves out

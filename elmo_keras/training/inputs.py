@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_keras.base.files import file_stamp
-from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
+from elmo_keras.text.dictionary import TokenDictionary
 from elmo_keras.text.files import read_sentences, text_files
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import RunSettings, TextData

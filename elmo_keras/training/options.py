@@ -17,7 +17,7 @@ from elmo_keras.commands.arguments import (
     Texts,
 )
 from elmo_keras.config import TokenizerName
-from elmo_keras.text.vocabulary import SPECIAL_WORDS
+from elmo_keras.text.dictionary import SPECIAL_WORDS
 
 if TYPE_CHECKING:
     from elmo_keras.training.progress import Progress

@@ -13,7 +13,6 @@ import pytest
 from elmo_keras import (
     BidirectionalLanguageModel,
     Elmo,
-    ElmoConfig,
     Embedder,
     LanguageModel,
     embed_corpus,
@@ -21,6 +20,7 @@ from elmo_keras import (
 )
 from elmo_keras.embed.engines import backend
 from elmo_keras.formats.model_directory import save_model
+from elmo_keras.formats.options import to_config, to_options
 from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
 
@@ -102,7 +102,7 @@ def test_text_is_split_as_that_of_the_model(elmo):
         (elmo, list, [[*raw]]),
     ):
         assert [*Embedder(model, tokenizer=chosen, lazy=True).split(raw)] == tokens
-    assert ElmoConfig.from_options(config.to_options()) == config
+    assert to_config(to_options(config)) == config
     with pytest.raises(TypeError, match="`tokenizer` should make tokens"):
         Embedder(elmo, tokenizer=lambda text: None, lazy=True)("Ann")
 

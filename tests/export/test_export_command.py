@@ -14,6 +14,7 @@ from elmo_keras import Elmo, find_model
 from elmo_keras.export.command import Choices, mix_of_layers
 from elmo_keras.export.version_directory import write_archive, write_serving_files
 from elmo_keras.export.version_paths import export_metadata
+from elmo_keras.formats.options import to_options
 from tests.support.commands import command
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
 
@@ -22,7 +23,7 @@ main = command("export")
 
 def test_a_version_describes_itself(exported_version, exported_elmo):
     info = export_metadata(exported_version)
-    assert info["options"] == json.loads(json.dumps(exported_elmo.config.to_options()))
+    assert info["options"] == json.loads(json.dumps(to_options(exported_elmo.config)))
     weights = exported_elmo.mixes[0].layer_weights()
     np.testing.assert_allclose(info["mix"]["layer_weights"], weights, atol=1e-7)
     assert info["signatures"]["tokens"]["inputs"] == {

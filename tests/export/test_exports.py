@@ -13,8 +13,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
-from elmo_keras.config import TokenDictionary
 from elmo_keras.export.version_directory import export_elmo, write_archive
+from elmo_keras.text.dictionary import TokenDictionary
 from tests.support import file_server
 from tests.support.cpp_program import lines_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config

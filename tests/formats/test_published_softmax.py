@@ -8,6 +8,7 @@ import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras.formats.model_directory import load_bilm
+from elmo_keras.formats.options import to_options
 from elmo_keras.formats.variables import array_of, softmax_table, write_weights
 from tests.support.models import random_bilm
 from tests.support.training_runs import SENTENCES, VOCABULARY
@@ -27,7 +28,7 @@ def published(own, tmp_path):
     """The same model under published names, its words in another order."""
     directory = tmp_path / "published"
     directory.mkdir()
-    options = json.dumps(own.config.to_options())
+    options = json.dumps(to_options(own.config))
     (directory / f"{STEM}_options.json").write_text(options)
     with h5py.File(directory / f"{STEM}_weights.hdf5", "w") as file:
         write_weights(own, file)

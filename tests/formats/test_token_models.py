@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, ElmoConfig, Embedder, load_bilm, save_model
-from elmo_keras.config import TokenDictionary
 from elmo_keras.formats.model_directory import find_model
+from elmo_keras.text.dictionary import TokenDictionary
 from tests.support.models import published_weights, random_bilm
 from tests.support.reference import layers_of_vectors
 from tests.support.tf1_checkpoints import write

@@ -11,8 +11,8 @@ import pytest
 from huggingface_hub import CommitOperationDelete, ModelCard, constants
 
 from elmo_keras import find_model, push_to_hub
-from elmo_keras.config import MAX_OPTIONS
 from elmo_keras.heads.find import find_head
+from elmo_keras.hub.catalogue import MAX_OPTIONS
 from elmo_keras.hub.local_files import local_files
 from tests.support.heads import make_head
 from tests.support.paths import ROOT

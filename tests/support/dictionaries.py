@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from elmo_keras.config import CHARACTER_MARKS, ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig
+from elmo_keras.text.dictionary import CHARACTER_MARKS, TokenDictionary
 
 CHARACTERS = ["a", "é", "b", "한", "국", *CHARACTER_MARKS, "🙂", "w", "o", "r"]
 WORDS = ["word", "<bos>", "<oov>", "a", "한국어", "", "<eos>", "naïve", "abababa", "🙂"]

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from elmo_keras.config import CHARACTER_MARKS
+from elmo_keras.text.dictionary import CHARACTER_MARKS
 from tests.support.torch_files import saved
 
 SETTINGS = {

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
+from elmo_keras.formats.options import to_options
 from tests.support.models import random_bilm
 
 WORDS = 11
@@ -63,7 +64,7 @@ def write(prefix, values):
 
 def options(n_layers=2):
     config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=n_layers)
-    content = json.loads(json.dumps(config.to_options()))
+    content = json.loads(json.dumps(to_options(config)))
     content["n_tokens_vocab"] = WORDS
     content["char_cnn"]["n_characters"] = 261
     return content

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_keras import ElmoConfig
-from elmo_keras.config import TokenDictionary
 from elmo_keras.text import characters
 from elmo_keras.text.characters import character_ids, characters_of_words
+from elmo_keras.text.dictionary import TokenDictionary
 from elmo_keras.text.tokens import tokenize
 from elmo_keras.text.word_ids import boundary_tokens, is_cut
 from tests.support import reference
@@ -161,16 +161,3 @@ def test_words_are_cut_after_whole_characters_and_sentences_have_the_models_boun
     assert [is_cut(token, config) for token in tokens] == [False, True] * 2
     assert boundary_tokens(OF_DICTIONARY) == ("<bos>", "<eos>")
     assert boundary_tokens(ElmoConfig.preset("test")) == ("<S>", "</S>")
-
-
-@pytest.mark.parametrize(
-    ("characters", "words", "message"),
-    [
-        ("a", "", "characters should hold .* Missing: .*<bos>"),
-        (DICTIONARY.characters + "\na", "", "each key once. Twice: 'a'"),
-        (DICTIONARY.characters, "a", "words should hold <oov>. Missing: <oov>"),
-    ],
-)
-def test_a_dictionary_that_is_none_is_refused(characters, words, message):
-    with pytest.raises(ValueError, match=message):
-        TokenDictionary(characters, words)

@@ -11,6 +11,7 @@ import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
+from elmo_keras.formats.options import to_options
 from elmo_keras.formats.variables import write_weights
 from elmo_keras.training import progress, report
 from elmo_keras.training.inputs import python_reference
@@ -108,7 +109,7 @@ def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
 
 @pytest.mark.journey
 def test_published_weights_get_a_softmax_that_is_warmed_up_alone(files, bilm, tmp_path):
-    (tmp_path / "options.json").write_text(json.dumps(bilm.config.to_options()))
+    (tmp_path / "options.json").write_text(json.dumps(to_options(bilm.config)))
     with h5py.File(tmp_path / "weights.hdf5", "w") as file:
         write_weights(bilm, file)
     published = ["--options", str(tmp_path / "options.json")]

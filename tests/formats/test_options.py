@@ -1,4 +1,4 @@
-"""ElmoConfig and the published options.json."""
+"""The published options.json, from and to an ElmoConfig."""
 
 import dataclasses
 import json
@@ -7,33 +7,34 @@ import math
 import pytest
 
 from elmo_keras import ElmoConfig
-from elmo_keras.config import PRESETS, read_options
+from elmo_keras.config import PRESETS
+from elmo_keras.formats.options import read_options, to_config, to_options
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_options_round_trip(name):
     config = ElmoConfig.preset(name)
-    options = json.loads(json.dumps(config.to_options()))
-    assert ElmoConfig.from_options(options) == config
+    options = json.loads(json.dumps(to_options(config)))
+    assert to_config(options) == config
     assert ElmoConfig(**json.loads(json.dumps(config.to_dict()))) == config
 
 
 def test_own_options_are_kept_beside_the_published_ones(config):
     values = {"unicode_normalization": "NFC", "cut_at": "character"}
     own = dataclasses.replace(config, **values)
-    options = own.to_options()
+    options = to_options(own)
     assert options["elmo_keras"] == values
-    assert ElmoConfig.from_options(options) == own
-    assert "elmo_keras" not in config.to_options()
+    assert to_config(options) == own
+    assert "elmo_keras" not in to_options(config)
 
 
 def test_a_missing_key_of_a_published_file_means_none(config):
-    options = config.to_options()
+    options = to_options(config)
     for key in ("cell_clip", "proj_clip", "use_skip_connections"):
         del options["lstm"][key]
     del options["char_cnn"]["n_highway"]
     options["char_cnn"]["n_characters"] = 261  # as training writes it
-    read = ElmoConfig.from_options(options)
+    read = to_config(options)
     assert (read.cell_clip, read.proj_clip) == (None, None)
     assert (read.use_skip_connections, read.n_highway) == (False, 0)
 
@@ -56,10 +57,10 @@ def test_a_missing_key_of_a_published_file_means_none(config):
     ],
 )
 def test_a_bad_option_is_named(config, path, value, message):
-    options = config.to_options()
+    options = to_options(config)
     options[path[0]][path[1]] = value
     with pytest.raises(ValueError, match=message) as error:
-        ElmoConfig.from_options(options)
+        to_config(options)
     assert len(str(error.value)) < 1000
     with pytest.raises(ValueError, match="one of .*'original'.* Received: 'huge'"):
         ElmoConfig.preset("huge")
