@@ -59,6 +59,13 @@ def installed_version(package: str) -> str | None:
         return None
 
 
+def say(line: str) -> None:
+    """Prints a line on standard error, unless the program has none or closed it."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(line, file=sys.stderr, flush=True)
+
+
 @contextlib.contextmanager
 def naming_damage(message: str, unless_value_error: str = "") -> Iterator[None]:
     """Makes errors by damaged content, which are of all kinds, a `ValueError`."""
@@ -124,7 +131,7 @@ def only_process(folder: Path, message: str, *, wait: bool = False) -> Iterator[
     except Timeout:
         if not wait:
             raise ValueError(message) from None
-        print(message, file=sys.stderr, flush=True)
+        say(message)
         lock.acquire()
     try:
         yield

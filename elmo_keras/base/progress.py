@@ -1,7 +1,9 @@
 """The progress bar of all long work."""
 
 import contextlib
+import io
 import sys
+import time
 from collections.abc import Iterator
 
 from tqdm import tqdm
@@ -37,8 +39,10 @@ class Progress(tqdm):
     monitor_interval = 0  # no thread, so that a program can still fork
 
     def __init__(self, iterable=None, **options):
-        file = options.pop("file", None) or sys.stderr
-        terminal, progress = file.isatty(), options.pop("progress", True)
+        file, progress = options.pop("file", sys.stderr), options.pop("progress", True)
+        if file is None or getattr(file, "closed", False):  # as of programs in a window
+            file, progress = io.StringIO(), False
+        terminal = hasattr(file, "isatty") and file.isatty()
         defaults = {
             "file": file if terminal else _Lines(file),
             "unit": " tokens",
@@ -73,9 +77,9 @@ class Progress(tqdm):
         if self.disable:
             yield
             return
-        start = self._time()  # pyright: ignore[reportAttributeAccessIssue]
+        start = time.time()  # tqdm's clock
         yield
-        spent = self._time() - start  # pyright: ignore[reportAttributeAccessIssue]
+        spent = time.time() - start
         self.start_t += spent
         self.last_print_t += spent
 

@@ -5,11 +5,11 @@ Published models are downloaded to their folders of the cache, by pooch or huggi
 
 import functools
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.files import say
 from elmo_keras.base.progress import Progress
 from elmo_keras.hub.cache import (
     OFFLINE,
@@ -151,7 +151,7 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
     try:
         with only_writer(folder, f"Waiting for another download to {folder}."):
             if not target.exists():
-                print(f"Downloading {address} to {target}", file=sys.stderr, flush=True)
+                say(f"Downloading {address} to {target}")
                 downloader: Any = functools.partial(_download, file=file)
                 pooch.retrieve(
                     address, file.checksum, file.name, folder, downloader=downloader

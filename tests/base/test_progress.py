@@ -2,6 +2,7 @@ import io
 
 import pytest
 
+from elmo_keras.base.files import say
 from elmo_keras.base.progress import Progress
 
 
@@ -56,11 +57,31 @@ def test_a_line_that_stays_is_printed_between_the_states(kind):
     assert "a line\nand another\n" in stream.getvalue()
 
 
-def test_what_was_skipped_and_the_time_of_other_work_are_not_in_the_rate():
-    now = [0.0]
+class Written:
+    """A stream with what `print` needs, as some windows and notebooks have."""
+
+    def __init__(self):
+        self.write, self.flush = io.StringIO().write, lambda: None
+
+
+@pytest.mark.parametrize("stream", [None, "closed", Written()])
+@pytest.mark.parametrize("progress", [None, True])
+def test_a_program_without_standard_error_goes_on(stream, progress, monkeypatch):
+    if stream == "closed":
+        stream = io.StringIO()
+        stream.close()
+    monkeypatch.setattr("sys.stderr", stream)
+    say("a line")
+    with Progress(progress=progress, mininterval=0, delay=0) as bar:
+        bar.add(1)
+        bar.say("a line")
+
+
+def test_what_was_skipped_and_the_time_of_other_work_are_not_in_the_rate(monkeypatch):
+    now = [1000.0]
+    for clock in ("time.time", "tqdm.std.time"):
+        monkeypatch.setattr(clock, lambda: now[0])
     with Progress(file=io.StringIO(), mininterval=0, delay=0) as progress:
-        progress._time = lambda: now[0]
-        progress.start_t = progress.last_print_t = 0.0
         progress.skip(1000)
         now[0] += 2
         with progress.paused():

@@ -2,11 +2,11 @@
 
 import functools
 import os
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
 from elmo_keras.base.argument_checks import check_choices
+from elmo_keras.base.files import say
 from elmo_keras.embed.engines.engine import LITE
 from elmo_keras.lite.runtime import library
 
@@ -59,10 +59,9 @@ def _has_litert():
         library()
     except ImportError as error:
         reason = " ".join(str(error).split())
-        print(
+        say(
             "TensorFlow computes, which starts seconds later and takes more memory than "
-            f"LiteRT. {reason}",
-            file=sys.stderr,
+            f"LiteRT. {reason}"
         )
         return False
     return True

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import hashlib
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.base.argument_checks import check_finite
-from elmo_keras.base.files import file_digest
+from elmo_keras.base.files import file_digest, say
 from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.hub.cache import converted_folder, only_writer, remove_converted
 from elmo_keras.hub.catalogue import OF_SOFTMAX, parts_of_model
@@ -124,7 +123,7 @@ def _read_or_convert(model, weights, arithmetic, threads):
 
 
 def _say_it_is_not_kept(model, error):
-    print(f"{model} is converted at each start. {error.strerror}", file=sys.stderr)
+    say(f"{model} is converted at each start. {error.strerror}")
 
 
 def _convert(options, weights, arithmetic, source):
