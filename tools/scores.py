@@ -4,7 +4,8 @@
 
 Fills the tables of the cards in a folder of heads with its `scores.json`, and for the
 package's own, the default, those of README and of the page on pipelines. A table stands
-between `<!-- scores: PIPELINE … -->` and `<!-- end -->`.
+between `<!-- scores: PIPELINE … -->` and `<!-- end -->`; `<!-- scores: PIPELINE …, WORDS -->`
+takes only the rows whose text has these words.
 """
 
 import json
@@ -27,13 +28,15 @@ RIGHT = "elmo-keras", "spaCy"
 def with_scores(text: str, rows: Sequence[dict]) -> str:
     """A text whose tables hold the scores of the pipelines that they name."""
     return TABLE.sub(
-        lambda match: f"{match[1]}\n{table(rows, match[2].split())}\n{match[3]}", text
+        lambda match: f"{match[1]}\n{table(rows, match[2])}\n{match[3]}", text
     )
 
 
-def table(rows: Sequence[dict], names: Sequence[str]) -> str:
+def table(rows: Sequence[dict], choice: str) -> str:
     """The rows of some pipelines; what is said besides is for the card of a single one."""
-    rows = [row for row in rows if row["pipeline"] in names]
+    listed, _, words = choice.partition(", ")
+    names = listed.split()
+    rows = [r for r in rows if r["pipeline"] in names and words in r["text"]]
     hidden = "pipeline" if len(names) == 1 else "also"
     left = [key for key in LEFT if key != hidden and any(key in row for row in rows)]
     right = [key for key in RIGHT if any(key in row for row in rows)]

@@ -66,14 +66,14 @@ def test_our_model_has_its_softmax_and_vocabulary_or_new_ones(files, bilm, tmp_p
 
 
 @pytest.mark.journey  # it trains `en`
-def test_the_line_of_the_readme_fine_tunes_the_model(tmp_path, monkeypatch, capsys):
+def test_the_line_of_the_guide_fine_tunes_the_model(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     topics = python_reference()
     lines = [" ".join(sentence) for topic in topics for sentence in topic]
     for name, part in ("domain", lines[:80]), ("domain_valid", lines[80:100]):
         (tmp_path / f"{name}.txt").write_text("\n".join(part))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (line,) = re.findall(r"^elmo-keras train (--init .+)$", readme, re.M)
+    guide = (ROOT / "docs/pages/how-to/fine-tune.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^elmo-keras train (--init .+)$", guide, re.M)
     assert train(shlex.split(line)) == 0
     shown = capsys.readouterr().out
     before, after = re.search(r"mean fell from ([\d.,]+) to ([\d.]+)", shown).groups()
