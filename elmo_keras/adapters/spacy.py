@@ -2,7 +2,8 @@
 
 import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from elmo_keras.hub.local_files import absolute
 class _Component:
     """A component whose model, if that is a path, is saved in the pipeline's folder."""
 
-    def __init__(self, model: str):
-        self._path, self._loaded = model, None
+    def __init__(self, model: str, load: Callable[[str], Any]):
+        self._path, self._load, self._loaded = model, load, None
         # spaCy makes a component before it reads the folder in which its model lies.
         with contextlib.suppress(FileNotFoundError):
             self._loaded = self._load(self._path)
@@ -41,7 +42,10 @@ class _Component:
     def to_disk(self, path: Path, *, exclude: Iterable[str] = ()) -> None:
         source = Path(self._path)
         target = path / f"model{source.suffix if source.is_file() else ''}"
-        if source.is_absolute() and source != target.absolute():
+        for earlier in path.glob("model*"):  # `from_disk` would read it
+            if earlier.resolve() != source.resolve():
+                shutil.rmtree(earlier) if earlier.is_dir() else earlier.unlink()
+        if source.is_absolute() and source.resolve() != target.resolve():
             path.mkdir(parents=True, exist_ok=True)
             copy_model(source, target)
 
@@ -50,9 +54,6 @@ class _Component:
             self._path = str(saved.absolute())
             self._loaded = self._load(self._path)
         return self
-
-    def _load(self, model: str) -> Any:
-        raise NotImplementedError
 
     def __call__(self, doc: Doc) -> Doc:
         return next(self.pipe([doc]))
@@ -74,8 +75,9 @@ class ElmoPipe(_Component):
     `vector` and `similarity` of documents, spans and tokens follow from it; the row of
     white space is the mean over the tokens, so that it doesn't change that of the
     document. Each sentence is read on its own if an earlier component has found them,
-    else a document is one. Of a document that comes from another process or a file,
-    spaCy uses static vectors if its vocabulary has some.
+    else a document is one. In a document that comes from another process or a file,
+    spaCy uses static vectors if its vocabulary has some, and the `similarity` of two
+    tokens, or texts, of one spelling is 1.
 
     Args:
         model, layers, mix, gamma, arithmetic: as in `Embedder`, for vectors of tokens; `"en"`
@@ -94,20 +96,18 @@ class ElmoPipe(_Component):
     ):
         if layers == "all":
             raise ValueError("A token has one vector. `layers` should not be 'all'.")
-        self._load = functools.partial(
-            Embedder, layers=layers, mix=mix, gamma=gamma, arithmetic=arithmetic
-        )
-        super().__init__(absolute(model))
+        options = {"layers": layers, "mix": mix, "gamma": gamma}
+        load = functools.partial(Embedder, arithmetic=arithmetic, **options)
+        super().__init__(absolute(model), load)
 
     def _annotate(self, docs):
         sentences = [sentence for doc in docs for sentence in _split_sentences(doc)]
         vectors = self.loaded([[t.text for t in s] for s in sentences])
         for doc in docs:
             doc.tensor = np.zeros((len(doc), self.loaded.dim), np.float32)
-            if doc.vocab.vectors.size:  # which spaCy would use instead
-                doc.user_hooks.update(_HOOKS)
-                doc.user_span_hooks.update(_HOOKS)
-                doc.user_token_hooks.update(_HOOKS)
+            # spaCy would use static vectors, and compare the spelling of two tokens.
+            for hooks in doc.user_hooks, doc.user_span_hooks, doc.user_token_hooks:
+                hooks.update(_HOOKS)
         for sentence, rows in zip(sentences, vectors):
             for token, row in zip(sentence, rows):
                 token.doc.tensor[token.i] = row
@@ -123,9 +123,9 @@ class _Analyzer(_Component):
     type = "words"  # of the pipeline
 
     def __init__(self, nlp: Language, name: str, model: str):
-        super().__init__(absolute_head(model))
+        super().__init__(absolute_head(model), self._load_pipeline)
 
-    def _load(self, model):
+    def _load_pipeline(self, model):
         loaded = pipeline(model)
         if loaded.type != self.type:
             raise ValueError(f"{model} labels no {self.type}. Give one that does.")
@@ -289,8 +289,4 @@ def _cosine(part: Doc | Span | Token, other: Doc | Span | Token) -> float:
     return float(np.dot(part.vector, other.vector)) / lengths if lengths else 0.0
 
 
-def _has_vector(_: Doc | Span | Token) -> bool:
-    return True
-
-
-_HOOKS = {"vector": _mean_vector, "similarity": _cosine, "has_vector": _has_vector}
+_HOOKS = {"vector": _mean_vector, "similarity": _cosine, "has_vector": bool}

@@ -2,6 +2,7 @@
 
 import pickle
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,11 +26,12 @@ SENTENCES = [["The", "bank", "of", "the", "river", "."]]
 SENTENCES += [["A", "bank", "was", "robbed", "!"]]
 
 
-@pytest.fixture(scope="module")
-def nlp(lite_file):
-    """A pipeline that has static vectors too, which the component's go before."""
+@pytest.fixture(scope="module", params=[True, False], ids=["static_too", "alone"])
+def nlp(request, lite_file):
+    """A pipeline, also with static vectors, which the component's go before."""
     nlp = spacy.blank("en")
-    nlp.vocab.set_vector("bank", np.ones(3, np.float32))
+    if request.param:
+        nlp.vocab.set_vector("bank", np.ones(3, np.float32))
     nlp.add_pipe("sentencizer")
     model = str(lite_file("float32"))
     nlp.add_pipe("elmo", config={"model": model, "layers": "top"})
@@ -53,8 +55,10 @@ def test_similarity_is_the_cosine_of_the_vectors(nlp):
     a, b = doc[1].vector, doc[8].vector
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     assert doc[1].similarity(doc[8]) == pytest.approx(cosine, abs=1e-5)
+    assert cosine < 0.999  # two senses of one spelling
     assert -1 <= doc[:3].similarity(other) < doc.similarity(doc) <= 1.00001
     assert nlp("").similarity(doc) == 0.0
+    assert nlp("").vector.shape == doc.vector.shape and not nlp("").vector.any()
     assert other[0].has_vector and other.has_vector
 
 
@@ -70,7 +74,8 @@ def test_vectors_stay_equal_in_bytes_and_pickles(model_directory):
     nlp = spacy.blank("en")
     nlp.add_pipe("elmo", config={"model": str(model_directory), "layers": "top"})
     doc = nlp(TEXT)
-    in_bytes = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    with pytest.warns(UserWarning, match="W109"):  # bytes hold no hooks
+        in_bytes = Doc(nlp.vocab).from_bytes(doc.to_bytes())
     words = [i for i, token in enumerate(doc) if not token.is_space]
     for copy in in_bytes, pickle.loads(pickle.dumps(doc)):
         np.testing.assert_allclose(copy.vector, doc.tensor[words].mean(0), atol=1e-6)
@@ -111,6 +116,23 @@ def test_models_at_a_path_travel_with_the_pipeline(
     missing.add_pipe("elmo_pos", config={"model": "nowhere"})
     with pytest.raises(FileNotFoundError, match="There is no pipeline nowhere"):
         missing(TEXT)
+
+
+def test_a_folder_of_another_pipeline_keeps_none_of_its_models(
+    model_directory, lite_file, tmp_path
+):
+    ner = make_head("ner", model_directory, tmp_path)
+    models = (model_directory, ner), (lite_file("int8"), "en-ner"), ("en", ner)
+    for model, head in models:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("elmo", config={"model": str(model), "layers": "top"})
+        nlp.add_pipe("elmo_ner", config={"model": str(head)})
+        nlp.to_disk(tmp_path / "saved")
+        doc, expected = spacy.load(tmp_path / "saved")(TEXT), nlp(TEXT)
+        np.testing.assert_array_equal(doc.tensor, expected.tensor)
+        assert [str(e) for e in doc.ents] == [str(e) for e in expected.ents]
+        names = [path.name for path in (tmp_path / "saved").glob("*/model*")]
+        assert len(names) == sum(Path(m).exists() for m in (model, head))
 
 
 def test_components_score_and_name_their_labels_as_spacys_do():
