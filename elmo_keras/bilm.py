@@ -1,6 +1,5 @@
 """The bidirectional language model."""
 
-import functools
 import hashlib
 import json
 import os
@@ -155,14 +154,15 @@ class BidirectionalLanguageModel(keras.layers.Layer):
                 boundaries = tf.cast(boundaries, tokens.dtype)
             tokens = with_boundaries(tokens, lengths, boundaries)
             x = self.token_vectors(tokens, training)
-        wanted = None if keep_boundaries else inner_tokens(lengths)
-        first = x if keep_boundaries else tf.gather(x, wanted)
-        # Created first: a graph adds the layers up in the order of their creation.
-        first = tf.concat([first, first], axis=-1)
+        rows = None if keep_boundaries else inner_tokens(lengths)
+        h0 = x if keep_boundaries else tf.gather(x, rows)
+        # Before the LSTMs: TensorFlow's optimizer adds the layers up in the order in which
+        # they were made, whatever the order in which `ScalarMix` adds them.
+        h0 = tf.concat([h0, h0], axis=-1)
         hidden, _ = self.lstm.call_sentences(
-            x, lengths + 2, wanted=wanted, training=training
+            x, lengths + 2, wanted=rows, training=training
         )
-        return [first, *hidden]
+        return [h0, *hidden]
 
     def top_layer(
         self, tokens: Sequence[bytes], lengths: np.ndarray
@@ -251,15 +251,14 @@ def _top_layer(bilm, tokens, lengths):
     return tf.split(tf.cast(layers[-1], tf.float32), 2, axis=-1)
 
 
-@functools.cache
-def _computing_process():
-    """The id of the process that asked first; a fork of it has the same answer."""
-    return os.getpid()
+_computing_process: int | None = None  # the id of the one that computes, kept by a fork
 
 
 def check_process() -> None:
     """Refuses to compute in the fork of a process whose TensorFlow has computed."""
-    if _computing_process() != os.getpid():
+    global _computing_process
+    _computing_process = _computing_process or os.getpid()
+    if _computing_process != os.getpid():
         raise RuntimeError(
             "TensorFlow can't compute in a process that was forked after it had "
             "computed: it would wait for ever. Start processes by `spawn`, such as "

@@ -1,7 +1,6 @@
 """ELMo as a layer of a Keras model."""
 
 import functools
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from elmo_keras.text.tokens import (
     kind_and_rank,
     last_position,
     received,
+    refuse_padding_before,
     string_tensor,
 )
 
@@ -32,7 +32,9 @@ from elmo_keras.text.tokens import (
 class Elmo(keras.layers.Layer):
     """ELMo vectors of sentences: `γ Σ_j s_j h_j` over the layers of a biLM.
 
-    No state is kept: a sentence has the same vectors alone and in any batch.
+    No state is kept: a sentence has the same vectors alone and in any batch, up to
+    rounding. Long lists of numbers, or of one word, amplify rounding; `Embedder` by
+    LiteRT has the same bits in any batch.
     `<S>` and `</S>` are put around each sentence before the biLM reads it.
 
     The first call outside of a graph traces one for about a second; none does after
@@ -152,7 +154,7 @@ class Elmo(keras.layers.Layer):
             input_signature=[tokens, tf.TensorSpec((None,), tf.int32)],
             autograph=False,
         )
-        # TensorFlow would save a function itself with the layer.
+        # Not the function itself, which TensorFlow would find and save with the layer.
         return functools.partial(function)
 
     @property
@@ -162,7 +164,8 @@ class Elmo(keras.layers.Layer):
 
     @trainable.setter
     def trainable(self, value):
-        self._set_trainable(value)
+        keras.layers.Layer.trainable.fset(self, value)  # pyright: ignore[reportOptionalCall]
+        self.bilm.trainable = bool(value) and self.trainable_bilm  # Keras unfroze it
 
     @property
     def trainable_bilm(self):
@@ -172,12 +175,7 @@ class Elmo(keras.layers.Layer):
     @trainable_bilm.setter
     def trainable_bilm(self, value):
         self._trainable_bilm = bool(value)
-        self._set_trainable(self.trainable)
-
-    def _set_trainable(self, value):
-        # Not by the property: TensorFlow sets no attribute to the value that it has.
-        keras.layers.Layer.trainable.fset(self, value)  # pyright: ignore[reportOptionalCall]
-        self.bilm.trainable = bool(value) and self.trainable_bilm
+        self.bilm.trainable = self.trainable and bool(value)
 
     @classmethod
     def from_pretrained(
@@ -209,10 +207,10 @@ class Elmo(keras.layers.Layer):
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights=weights)
-        of_mix = 1.0
+        mix_gamma = 1.0
         if files.mix is not None and layers == "mix" and mix is None:
-            mix, of_mix = files.mix.scalars, files.mix.gamma
-        gamma = of_mix if gamma is None else gamma
+            mix, mix_gamma = files.mix.scalars, files.mix.gamma
+        gamma = mix_gamma if gamma is None else gamma
         with values_read_later():
             elmo = cls(files.config, layers=layers, mix=mix, gamma=gamma, **kwargs)
             elmo.build()
@@ -224,7 +222,7 @@ class Elmo(keras.layers.Layer):
         layer = (None, None, 2 * self.config.projection_dim)
         for mix in self.mixes:
             mix.build([layer] * (self.config.n_layers + 1))
-        self._set_trainable(self.trainable)  # now that there are variables
+        self.bilm.trainable = self.trainable and self.trainable_bilm
 
     def __call__(self, inputs, *args, **kwargs):
         check_process()
@@ -258,8 +256,6 @@ class Elmo(keras.layers.Layer):
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)
             return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
-        if not tf.executing_eagerly():
-            _refuse_litert_of_keras()
         tokens = tf.boolean_mask(inputs, mask)
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         learns = training or self.trainable_bilm or self.bilm.trainable
@@ -293,6 +289,7 @@ class Elmo(keras.layers.Layer):
                 "or float layers (batch, layers, time, dim). "
                 f"Received: {received(inputs)}"
             )
+        refuse_padding_before(inputs)
         if kind == "integer":
             self.bilm.check_characters(inputs)
         if kind == "float" and self.trainable_bilm:
@@ -347,19 +344,6 @@ class Elmo(keras.layers.Layer):
 def _stack(layers, mask):
     """Layers (tokens, dim) as (batch, layers, time, dim), 0 at padding."""
     return tf.stack([padded(h, mask) for h in layers], axis=1)
-
-
-def _refuse_litert_of_keras():
-    """Raises an error if Keras traces a model for LiteRT, which could not run it alone."""
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_globals.get("__name__") == "keras.src.export.litert":
-            raise ValueError(
-                "LiteRT can't run a model that finds vectors of words. Write the `Elmo` "
-                "layer by `elmo-keras export MODEL.keras OUT.tflite --format litert`, and "
-                "export the layers after it as a model that reads its vectors."
-            )
-        frame = frame.f_back
 
 
 def _with_boundaries(mask):

@@ -9,7 +9,13 @@ import tensorflow as tf
 from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.base.files import naming_damage
 from elmo_keras.mirrored_strategy import warn_of_replicas
-from elmo_keras.text.tokens import dense_tokens, kind_and_rank, received, string_tensor
+from elmo_keras.text.tokens import (
+    dense_tokens,
+    kind_and_rank,
+    received,
+    refuse_padding_before,
+    string_tensor,
+)
 
 LENGTHS = "sequence_len"
 
@@ -83,6 +89,8 @@ class ExportedElmo(keras.layers.Layer):
         warn_of_replicas(strings)
         if is_dict:
             strings = {"tokens": strings, LENGTHS: inputs[LENGTHS]}
+        else:
+            refuse_padding_before(strings)
         return super().__call__(strings, *args, **kwargs)
 
     def call(self, inputs, training=False):

@@ -116,6 +116,7 @@ def test_dropout_and_l2_act_in_training(config, eagerly):
 
 OF_SHAPE = "^`inputs` should be strings .* Received: .* of shape"
 NO_TENSOR = "Received: an object of type"
+BEFORE_TOKENS = 'padded with "" after their tokens'
 ANOTHER_LENGTH = "rows of 9, .* Received: shape"
 
 
@@ -126,6 +127,7 @@ ANOTHER_LENGTH = "rows of 9, .* Received: shape"
         (tf.ragged.constant([[["a"]]]), OF_SHAPE),
         (["a b", "c"], OF_SHAPE),
         ({"tokens": [["a"]]}, NO_TENSOR),
+        (np.array([["a", ""], ["", "word"]]), BEFORE_TOKENS),
         (tf.ones((2, 3, 20), tf.int32), ANOTHER_LENGTH),
     ],
 )
@@ -220,15 +222,6 @@ def test_models_of_all_kinds_come_back_with_their_weights(config, tmp_path):
         randomize(loaded)
         loaded.load_weights(weights)
         np.testing.assert_array_equal(loaded(inputs), expected)
-
-
-def test_the_export_of_keras_to_litert_is_refused_and_leaves_no_file(config, tmp_path):
-    pytest.importorskip("keras.src.export.litert", exc_type=ImportError)
-    tokens = keras.Input((None,), dtype="string")
-    model = keras.Model(tokens, keras.layers.Dense(2)(Elmo(config)(tokens)))
-    with pytest.raises(ValueError, match="elmo-keras export MODEL.keras OUT.tflite"):
-        model.export(tmp_path / "model.tflite", format="litert", verbose=False)
-    assert not [*tmp_path.iterdir()]
 
 
 def test_floats_for_strings_are_refused_where_keras_is_not_building(config):

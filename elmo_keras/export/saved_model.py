@@ -122,12 +122,12 @@ def copy_layer(layer: keras.layers.Layer, trainable: bool, dtype: str):
     return copy
 
 
-def trace_call(vectors: Vectors, split: Callable, default: bool):
+def trace_call(vectors: Vectors, split: Callable, default_as_dict: bool):
     # One graph for both kinds of input: the file is smaller, and loads faster.
     compute = tf.function(vectors.__call__, autograph=False)
 
     @tf.function(autograph=False)
-    def call(inputs, training=False, as_dict=default, signature=None):
+    def call(inputs, training=False, as_dict=default_as_dict, signature=None):
         if isinstance(inputs, Mapping):
             tokens = first_tokens(**inputs)
             outputs = compute(tokens, tf.shape(inputs["tokens"])[1], training)
@@ -155,18 +155,18 @@ def as_batch(texts: tf.Tensor) -> tf.Tensor:
 
 def trace_signatures(vectors: Vectors, split: Callable, input_name: str) -> dict:
     @tf.function(input_signature=[sentences_spec(input_name)], autograph=False)
-    def default(sentences):
+    def embed_sentences(sentences):
         tokens = split(sentences)
         return vectors(tokens, longest(tokens))
 
     @tf.function(input_signature=list(tokens_specs().values()), autograph=False)
-    def tokens(tokens, sequence_len):
+    def embed_tokens(tokens, sequence_len):
         tokens = columns_with_rows(tokens)
         return vectors(first_tokens(tokens, sequence_len), tf.shape(tokens)[1])
 
-    default = default.get_concrete_function()
+    default = embed_sentences.get_concrete_function()
     return {
         "default": default,
         "serving_default": default,
-        "tokens": tokens.get_concrete_function(),
+        "tokens": embed_tokens.get_concrete_function(),
     }

@@ -108,7 +108,7 @@ def task_signatures(
         token_specs[PREDICATE] = specs[PREDICATE]
 
     @tf.function(autograph=False)
-    def default(**inputs):
+    def answer_texts(**inputs):
         if finds_words:
             texts = {field: as_utf8(text) for field, text in inputs.items()}
             placed = {field: placed_words(text) for field, text in texts.items()}
@@ -120,7 +120,7 @@ def task_signatures(
         return answer(model, texts, inputs.get(PREDICATE))
 
     @tf.function(autograph=False)
-    def tokens(**inputs):
+    def answer_tokens(**inputs):
         if len(fields) > 1:
             dense = {field: columns_with_rows(inputs[field]) for field in fields}
             from_tensor = tf.RaggedTensor.from_tensor  # pyright: ignore[reportAttributeAccessIssue]
@@ -136,10 +136,10 @@ def task_signatures(
         texts = {"tokens": ragged.with_flat_values(values)}
         return answer(model, texts, inputs.get(PREDICATE), tf.shape(dense)[1])
 
-    function = default.get_concrete_function(**specs)
+    function = answer_texts.get_concrete_function(**specs)
     signatures = {"default": function, "serving_default": function}
     if not finds_words:
-        signatures["tokens"] = tokens.get_concrete_function(**token_specs)
+        signatures["tokens"] = answer_tokens.get_concrete_function(**token_specs)
     return signatures
 
 

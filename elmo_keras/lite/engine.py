@@ -3,6 +3,7 @@
 import concurrent.futures
 import functools
 import os
+import queue
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -134,7 +135,9 @@ class _Tokens:
     def vectors(self, words, run_both):
         ids, ends = self._ids(words)
         result = np.empty((len(words), self._config.projection_dim), np.float32)
-        jobs = iter([*self._jobs(ends)])  # from which two threads may take
+        jobs = queue.SimpleQueue()
+        for job in (*self._jobs(ends), None, None):  # each thread ends at a None
+            jobs.put(job)
         if len(words) <= self._rows[-1]:
             self._work(0, jobs, ids, result)
             return result
@@ -156,7 +159,7 @@ class _Tokens:
 
     def _work(self, model, jobs, ids, result):
         has_words = bool(self._config.word_embedding_dim)
-        for characters, words in jobs:
+        for characters, words in iter(jobs.get, None):
             rows = next(r for r in self._rows if r >= len(words))
             run, arrays = self._of_size(model, rows, characters)
             if has_words:

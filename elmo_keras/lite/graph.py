@@ -113,12 +113,12 @@ class Model:
 
 
 class _Quantization(schema.QuantizationParametersT):
-    _written = None
+    _builder = None
 
     def Pack(self, builder):  # noqa: N802
-        if self._written is None:
-            self._written = super().Pack(builder)
-        return self._written
+        if self._builder is not builder:
+            self._builder, self._offset = builder, super().Pack(builder)
+        return self._offset
 
 
 def _entry(name, tensor):

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions; others are tried before use
+TRIAL = "ELMO_KERAS_LITERT_TRIAL"  # set in the process that tries
 ALIGNMENT = 64  # of memory that LiteRT uses in place
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 _LIBRARY = {"win32": "libLiteRt.dll", "darwin": "libLiteRt.dylib"}
@@ -106,7 +107,7 @@ def import_litert(*part: str) -> Any:
 def library() -> ctypes.CDLL:
     """LiteRT's C functions; the error says how to install them."""
     version = import_litert().__version__
-    if not version.startswith(KNOWN) and not _works():
+    if not version.startswith(KNOWN) and TRIAL not in os.environ and not _works():
         raise ImportError(
             f"The C functions of ai-edge-litert {version} are not those of 2.1.6 to 2.3. "
             "pip install 'ai-edge-litert>=2.1.6,<2.4'"
@@ -119,8 +120,8 @@ def library() -> ctypes.CDLL:
 def _works():
     """Whether a small model runs in a process of its own, which wrong arguments can end."""
     command = [sys.executable, "-m", "elmo_keras.lite.probe"]
-    paths = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return not subprocess.run(command, env=paths, capture_output=True).returncode
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), TRIAL: "1"}
+    return not subprocess.run(command, env=variables, capture_output=True).returncode
 
 
 class _EnvironmentOption(ctypes.Structure):

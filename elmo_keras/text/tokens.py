@@ -219,6 +219,19 @@ def dense_tokens(tokens) -> tuple[tf.Tensor, tf.Tensor]:
     return tokens, tf.reduce_any(tokens != 0, axis=-1)
 
 
+def refuse_padding_before(tokens: Any) -> None:
+    """Raises a ValueError if `""` comes before the tokens of a row; only in eager calls."""
+    is_dense = tf.is_tensor(tokens) and not isinstance(tokens, tf.RaggedTensor)
+    if is_dense and tf.executing_eagerly() and kind_and_rank(tokens) == ("string", 2):
+        is_empty = tf.equal(tokens, "")  # pyright: ignore[reportArgumentType]
+        if tf.reduce_any(is_empty[:, :1] & ~tf.reduce_all(is_empty, 1, keepdims=True)):
+            raise ValueError(
+                'Sentences should be padded with "" after their tokens, as '
+                'keras.utils.pad_sequences does with padding="post". Received: "" before '
+                "them"
+            )
+
+
 def token_mask(tokens: tf.Tensor) -> tf.Tensor:
     return up_to_last(tokens != "")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig
+from elmo_keras import Elmo, ElmoConfig, Embedder
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import WordIds, boundary_tokens
@@ -193,6 +193,16 @@ def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(
         for a, b in zip(alone, together, strict=True):
             np.testing.assert_array_equal(a, b[first : first + length])
         first, place = first + length, place + length + 2
+
+
+@pytest.mark.parametrize("arithmetic", ["int8", "float32"])
+def test_sentences_that_amplify_rounding_have_the_same_bits_in_any_batch(arithmetic):
+    embedder = Embedder("en", layers="all", arithmetic=arithmetic)
+    sentences = [[str(i) for i in range(200)], ["no"] * 100, ["</S>"]]
+    others = [["word"] * n for n in range(1, 32)]
+    together = embedder([*others, *sentences, *others])[31:34]
+    for sentence, vectors in zip(sentences, together, strict=True):
+        np.testing.assert_array_equal(embedder([sentence])[0], vectors)
 
 
 def test_the_published_vectors_are_reproduced(data, capsys):

@@ -2,12 +2,14 @@
 
 import dataclasses
 import types
+from typing import get_args, get_type_hints
 
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.training import cost
-from elmo_keras.training.options import RunSettings
+from elmo_keras.training.optimizers import OPTIMIZERS
+from elmo_keras.training.options import RATES, RunSettings
 
 N_WORDS = 11
 
@@ -36,6 +38,12 @@ def test_the_number_of_parameters_is_that_of_the_model(name):
     bilm = BidirectionalLanguageModel(config)  # without a projection
     bilm.build()
     assert cost.n_parameters(config) == bilm.count_params()
+
+
+def test_each_optimizer_has_a_row_in_each_table():
+    choice, _ = get_args(get_type_hints(RunSettings)["optimizer"])
+    names = {*get_args(choice)}
+    assert names == {*OPTIMIZERS} == {*cost.SLOTS} == {*RATES}
 
 
 def test_memory_follows_optimizer_parts_and_replicas(config):

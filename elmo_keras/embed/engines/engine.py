@@ -9,6 +9,7 @@ from elmo_keras.config import ElmoConfig
 
 LITE = ".tflite"  # suffix of a file for LiteRT
 LAYERS = "mix", "average", "top", "all"
+REDUCE = {"mean": np.add, "max": np.maximum}
 
 
 class Engine:
@@ -84,8 +85,7 @@ def pool(tokens: np.ndarray, lengths: np.ndarray, pooling: str) -> np.ndarray:
     result = np.zeros((len(lengths), tokens.shape[1]), np.float32)
     if len(filled):
         starts = (np.cumsum(lengths) - lengths)[filled]
-        reduce = np.add if pooling == "mean" else np.maximum
-        result[filled] = reduce.reduceat(tokens, starts, axis=0)
+        result[filled] = REDUCE[pooling].reduceat(tokens, starts, axis=0)
     if pooling == "mean":
         result /= np.maximum(lengths, 1)[:, None].astype(np.float32)
     return result

@@ -47,7 +47,13 @@ class TensorFlowEngine(Engine):
         self.word_dtype = tf.as_dtype(elmo.bilm.compute_dtype).as_numpy_dtype
         x = tf.TensorSpec((None, elmo.config.projection_dim), elmo.bilm.compute_dtype)
         self._words = trace(self._word_vectors, tf.TensorSpec((None,), tf.string))
-        self._layers = trace(self._choose, x, tf.TensorSpec((None,), tf.int32))
+        keep = bool(self.n_boundaries)
+        compute = functools.partial(elmo.bilm.layers_of_sentences, keep_boundaries=keep)
+        self._layers = trace(
+            lambda x, lengths: self._select(compute(x, lengths)),
+            x,
+            tf.TensorSpec((None,), tf.int32),
+        )
 
     @property
     def model(self) -> str:
@@ -70,12 +76,6 @@ class TensorFlowEngine(Engine):
     def _word_vectors(self, words):
         ids = characters_of_words(words, self.config)
         return self.elmo.bilm.token_representation(ids)
-
-    def _choose(self, x, lengths):
-        layers = self.elmo.bilm.layers_of_sentences(
-            x, lengths, keep_boundaries=bool(self.n_boundaries)
-        )
-        return self._select(layers)
 
     def _select(self, layers):
         """All layers, or a list of one, in float32 if they are pooled afterwards."""
