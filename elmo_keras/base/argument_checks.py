@@ -76,6 +76,13 @@ def check_choices(choices: Sequence[Any], **values: Any) -> None:
     _check(values, lambda v: v in choices, f"one of {choices}")
 
 
+def check_literals(instance: Any) -> None:
+    """Refuses values of a dataclass that its fields, each one a `Literal`, don't list."""
+    for name, hint in typing.get_type_hints(type(instance)).items():
+        if typing.get_origin(hint) is typing.Literal:
+            check_choices(typing.get_args(hint), **{name: getattr(instance, name)})
+
+
 def check_names(**values: Any) -> None:
     """Refuses what is no list of different names, such as a string."""
     expected = "a list of one or more names, each once"

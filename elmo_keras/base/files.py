@@ -21,12 +21,15 @@ class OtherRun(ValueError):
 def check_same_run(
     now: Mapping[str, Any], then: Mapping[str, Any], source: str | Path, advice: str
 ) -> None:
-    """Refuses to resume what has other values; the message names the first."""
-    for name in {**now, **then}:
-        new, old = now.get(name), then.get(name)
-        if new != old:
-            made = f"{source} was made with {name} {old!s:.500}"
-            raise OtherRun(f"{made}; this run has {new!s:.500}. {advice}")
+    """Refuses to resume what has other values; the message names all of them."""
+    pairs = {name: (then.get(name), now.get(name)) for name in {**now, **then}}
+    others = [
+        f"{name} {old!s:.500}; this run has {new!s:.500}"
+        for name, (old, new) in pairs.items()
+        if old != new
+    ]
+    if others:
+        raise OtherRun(f"{source} was made with {'; with '.join(others)}. {advice}")
 
 
 def whole_file(path: str | Path, most: int) -> bytes:

@@ -67,7 +67,7 @@ class ExampleBatches:
         inputs = {}
         for field in self.text_fields:
             texts = [example[field] for example in examples]
-            inputs[field] = padded_tokens(texts, min_time=0 if self.cache else 1)
+            inputs[field] = padded_tokens(texts)
             if self.cache is not None:
                 inputs[f"{field}_layers"] = tf.constant(self.cache(texts))
         for field in self.integer_fields:

@@ -85,7 +85,8 @@ def fit_until_best(
         if progress:
             line = f"{name}  loss {losses[-1]:.4f}  dev {percentages(scores)}"
             print(f"{line}  {seconds[-1]:.1f} s", flush=True)
-        key = next(iter(scores.values())), -losses[-1]
+        first = next(iter(scores.values()))
+        key = -np.inf if np.isnan(first) else first, -losses[-1]
         if best_key is None or key > best_key:
             best, best_key, best_epoch = (scores, predictions), key, epoch
             weights = [np.copy(w) for w in model.trainable_variables]

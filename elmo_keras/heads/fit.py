@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.base.argument_checks import check_choices
+from elmo_keras.base.files import only_process
 from elmo_keras.commands.command import CommandFailed
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.pipeline import BasePipeline, pipeline
-from elmo_keras.heads.run import prepare, resolve
+from elmo_keras.heads.run import prepare, read_results, resolve
 from elmo_keras.heads.task import Settings, Task
-from elmo_keras.text.word_rules import RULES
 
 
 def train_head(
@@ -75,7 +74,6 @@ def train_head(
             train=train, output=Path(output), dev=dev, test=test, **settings
         )
         task = make(**options)
-        check_choices(tuple(RULES), tokenizer=task.tokenizer)
         if task.companions():
             _check_light(kind, resolve(run_settings, task.defaults))
         train_tasks(task, run_settings, progress=progress)
@@ -142,13 +140,17 @@ def train_task(
         if run.finished is not None:
             return run.finished
         try:
-            start = time.perf_counter()
-            cache = run.layer_cache({} if caches is None else caches, progress)
-            model = run.make_model()
-            best = run.fit(model, cache, progress)
-            seconds = round(time.perf_counter() - start, 2)
-            is_cached = cache is not None
-            return run.write(model, best, {"seconds": seconds, "cached": is_cached})
+            busy = f"Another process writes to {settings.output}. Name another folder."
+            with only_process(settings.output, busy):
+                if read_results(settings.output) is not None:
+                    raise ValueError(f"{busy} It has just finished.")
+                start = time.perf_counter()
+                cache = run.layer_cache({} if caches is None else caches, progress)
+                model = run.make_model()
+                best = run.fit(model, cache, progress)
+                seconds = round(time.perf_counter() - start, 2)
+                more = {"seconds": seconds, "cached": cache is not None}
+                return run.write(model, best, more)
         except OSError as error:
             raise CommandFailed(error) from error
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_choices, shortened
+from elmo_keras.base.argument_checks import shortened
 from elmo_keras.config import TokenizerName
 from elmo_keras.heads.reading import Rows, check_any, parse_all, read_strings
 from elmo_keras.heads.task import Task
@@ -33,9 +33,6 @@ class LabelTask(Task):
 
     split: TokenizerName = "words"
 
-    def __post_init__(self):
-        check_choices(tuple(TOKENIZERS), split=self.split)
-
     @property
     def tokenizer(self):
         return self.split if self.split in RULES else "words"
@@ -52,10 +49,19 @@ class LabelTask(Task):
         labels = {label for example in examples for label in _labels(example)}
         return {"labels": sorted(labels), "multi_label": "labels" in examples[0]}
 
+    def check(self, train, others):
+        if len(labels := {tuple(sorted(_labels(example))) for example in train}) < 2:
+            found = " ".join(*labels) or "none"
+            raise ValueError(f"train should have two labels or more. Found: {found}")
+        firsts = [part[0] for part in others.values() if part]
+        if "label" in train[0] and any("labels" in example for example in firsts):
+            raise ValueError("train has one label each, and dev or test several.")
+        super().check(train, others)
+
     def targets(self, examples, model):
         """The index of each label; of multi-label texts, 1 for each right one, else 0."""
         if model.multi_label:
-            rows = [np.isin(model.labels, e["labels"]) for e in examples]
+            rows = [np.isin(model.labels, _labels(e)) for e in examples]
             return [row.astype("float32") for row in rows]
         return [model.labels.index(example["label"]) for example in examples]
 
@@ -77,7 +83,7 @@ class LabelTask(Task):
 
     def parts(self, example, result=None):
         labels = _labels(example) if result is None else result
-        if "label" in example:
+        if isinstance(labels, str) or "label" in example and result is None:
             return {"": labels if isinstance(labels, str) else labels[0]}
         return {label: label for label in labels}
 

@@ -64,7 +64,7 @@ class LayerCache:
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         _, n_layers, dim = self._layers.shape
-        time = max(map(len, sentences), default=0)
+        time = max([min(1, len(sentences)), *map(len, sentences)])
         batch = np.zeros((len(sentences), n_layers, time, dim), np.float32)
         for row, sentence in zip(batch, sentences):
             n, end = len(sentence), self._ends[tuple(sentence)]

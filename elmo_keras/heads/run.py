@@ -51,7 +51,8 @@ def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
     """Reads the data and the language model of a run, and decides all its settings."""
     arguments = settings
     settings = resolve(settings, task.defaults)
-    finished = _read_results(settings)
+    _check_paths(settings)
+    finished = read_results(settings.output)
     data = read_data(task, settings)
     texts = [text for part in data for text in task.texts(part)]
     n_examples = settings.share * len(data.train)
@@ -116,22 +117,27 @@ def resolve_sizes(settings: Settings, usual_epochs: int, n_examples: float) -> S
     return dataclasses.replace(settings, batch_size=batch_size, epochs=epochs)
 
 
-def _read_results(settings):
-    """The results of a finished run, or None; refuses a folder that can't be written."""
+def _check_paths(settings):
+    """Refuses a folder that can't be written, or whose files are read."""
     check_folder(settings.output)
     names = RESULTS, MODEL, *HEAD_FILES[:2], CARD
-    path, model, *others = (settings.output / name for name in names)
+    outputs = [settings.output / name for name in names]
     data = settings.train, settings.dev, settings.test, settings.word_vectors
     inputs = [Path(part) for part in data if isinstance(part, (str, os.PathLike))]
     parts = () if settings.model in (None, AUTO) else parts_of_model(settings.model)
-    check_apart([path, model, *others], [*inputs, *parts])
+    check_apart(outputs, [*inputs, *parts])
     if settings.output.exists():
-        check_file(model)
+        check_file(settings.output / MODEL)
+
+
+def read_results(folder: Path) -> dict[str, Any] | None:
+    """The results of a finished run in a folder, or None."""
+    path = folder / RESULTS
     if not path.exists():
         return None
-    with contextlib.suppress(ValueError, AttributeError):
+    with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
         results = json.loads(path.read_text("utf-8"))
-        if {"dev", "test", "settings"} <= results.keys():
+        if all(isinstance(results[name], dict) for name in ("dev", "test", "settings")):
             return results
     raise ValueError(f"{path} should hold the results of a task. Remove it.")
 
@@ -150,7 +156,9 @@ def read_data(task: Task, settings: Settings) -> Data:
             f"{data_name(settings.train, 'train')} has too few examples to train on some "
             "and hold out others."
         )
-    return Data(train[: settings.limit], dev, test)
+    data = Data(train[: settings.limit], dev, test)
+    task.check(data.train, {"dev": dev, "test": test})
+    return data
 
 
 def data_name(data: Any, name: str) -> str:

@@ -1,13 +1,18 @@
 """A task: how the examples of a kind are read, learned and scored; and settings of training."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_choices, check_counts, check_numbers
+from elmo_keras.base.argument_checks import (
+    check_counts,
+    check_literals,
+    check_numbers,
+    warn,
+)
 from elmo_keras.commands.arguments import (
     Count,
     Index,
@@ -31,6 +36,8 @@ AUTO, NONE = "auto", "none"  # instead of a language model
 # Settings that don't identify a run: examples count by their content, and a cache changes
 # nothing.
 UNRECORDED = "train", "dev", "test", "output", "no_cache"
+
+_NAMED = 8  # labels in a warning
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -127,8 +134,7 @@ class Settings:
         check_numbers(1e-9, 1, share=self.share)
         check_numbers(1e-12, **self._given("learning_rate"))
         check_numbers(0, l2=self.l2)
-        check_choices(("input", "output", "both"), elmo_at=self.elmo_at)
-        check_choices(("constant", "cosine"), schedule=self.schedule)
+        check_literals(self)
 
     def _given(self, *names):
         values = {name: getattr(self, name) for name in names}
@@ -156,6 +162,9 @@ class Task:
         "character_dim": 0,
     }
 
+    def __post_init__(self):
+        check_literals(self)
+
     def read(self, path: Path, *, training: bool = False) -> list[dict]:
         """The examples of a file; a `ValueError` names the file and the line.
 
@@ -172,6 +181,20 @@ class Task:
     def pair(self, text: Any, label: Any) -> dict[str, Any]:
         """The row of a text, or its tokens, and its label."""
         return {self.row_fields[0]: text, "tags": label}
+
+    def check(self, train: list[dict], others: Mapping[str, list[dict]]) -> None:
+        """Refuses examples from which nothing is learned; warns of labels that `train` lacks.
+
+        `others` are the scored examples by their names.
+        """
+        known = self._labels(train)
+        for name, examples in others.items():
+            if known and (new := sorted(self._labels(examples) - known)):
+                labels = ", ".join(new[:_NAMED]) + ", …" * (len(new) > _NAMED)
+                warn(f"{name} has labels that train lacks, and no head gives: {labels}")
+
+    def _labels(self, examples):
+        return {label for example in examples for label in self.parts(example).values()}
 
     def texts(self, examples: Sequence[dict]) -> list[list[str]]:
         """All lists of tokens of examples, as the model reads them."""

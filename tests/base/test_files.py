@@ -9,12 +9,15 @@ from elmo_keras.base.files import OtherRun, check_same_run, only_process, replac
 from tests.support.waiting import wait_until
 
 
-def test_another_value_is_named():
+def test_other_values_are_named():
     check_same_run({"a": 1, "b": None}, {"a": 1}, "file", "Do this.")  # the same
     for now, then in ({"a": 1}, {"a": 2}), ({"a": 1}, {}), ({}, {"a": 1}):
         values = f"a {then.get('a')}; this run has {now.get('a')}"
         with pytest.raises(OtherRun, match=f"file was made with {values}. Do this."):
             check_same_run(now, then, "file", "Do this.")
+    both = "a 1; this run has 2; with b None; this run has 3. Do this."
+    with pytest.raises(OtherRun, match=f"^file was made with {both}$"):
+        check_same_run({"a": 2, "b": 3}, {"a": 1}, "file", "Do this.")
 
 
 def test_a_folder_is_made_and_locked_until_the_block_ends(tmp_path):

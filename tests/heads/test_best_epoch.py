@@ -75,6 +75,14 @@ def test_training_continues_with_equal_scores_and_a_falling_loss(model):
     assert losses == sorted(losses, reverse=True) and results["best_epoch"] == 3
 
 
+def test_a_score_that_is_no_number_is_worse_than_any(model):
+    found = iter([np.nan, 0.1, np.nan])
+    best = fit_until_best(
+        model, Line(), lambda: ({"F1": next(found)}, None), epochs=3, patience=3
+    )
+    assert best.results["best_epoch"] == 2 and best.results["dev"] == {"F1": 0.1}
+
+
 def test_weights_that_are_no_numbers_are_an_error(model):
     model.optimizer.learning_rate = np.inf
     with pytest.raises(FloatingPointError, match="after epoch 1 are no finite numbers"):

@@ -15,6 +15,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import pipeline, train_head
+from elmo_keras.base.files import only_process
 from elmo_keras.heads import (
     EntityTagging,
     PosTagging,
@@ -114,6 +115,59 @@ def test_a_finished_run_on_data_in_memory_is_read_and_its_card_has_the_call(
         train_ner(ROWS[:8], output="out")
 
 
+@pytest.mark.parametrize("kind", ["classify", "entail"])
+def test_texts_without_tokens_are_learned_and_scored(kind, untrained, model_directory):
+    names = ["text"] if kind == "classify" else ["premise", "hypothesis"]
+    rows = [dict.fromkeys(names, x) | {"label": x} for x in ("p", "n")]
+    rows[0] |= dict.fromkeys(names, "")
+    options = {"model": str(model_directory), "units": 3, "epochs": 1}
+    train_head(kind, train=rows, dev=rows[:1], **options)
+    assert untrained == [1]
+
+
+def test_labels_that_say_nothing_are_refused_and_new_ones_in_dev_named(train_ner):
+    options = {"word_dim": 2, "model": "none"}
+    with pytest.raises(ValueError, match="train should have two labels .* Found: p"):
+        train_head("classify", train=[{"text": "a", "label": "p"}] * 9, **options)
+    with pytest.raises(
+        ValueError, match="train should have two tags or more. Found: O"
+    ):
+        train_head("ner", train=[{"text": "Ann", "label": []}] * 9, **options)
+    several = [{"text": "a", "labels": ["p", "n"]}]
+    one = [{"text": "a", "label": label} for label in "pn"]
+    with pytest.raises(ValueError, match="train has one label each, and dev or test"):
+        train_head("classify", train=one, dev=several, **options)
+    dev = [{"text": "Ann left.", "label": [[0, 3, "ORG"], [4, 8, "X"]]}]
+    with pytest.warns(UserWarning, match="^dev has labels that train lacks.*: ORG, X$"):
+        train_ner(ROWS, dev=dev)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "[]", "5", 10**5 * "["),
+        '{"dev": {}, "test": {}, "settings": []}',
+        '{"dev": 5, "test": {}, "settings": {}}',
+    ],
+)
+def test_a_file_that_holds_no_results_is_refused(text, untrained):
+    OUT.mkdir()
+    RESULTS.write_text(text)
+    with pytest.raises(ValueError, match="^out/results.json should hold the results"):
+        run()
+
+
+def test_a_folder_that_another_process_writes_is_refused(untrained):
+    with only_process(OUT, ""), pytest.raises(ValueError, match="Another process wri"):
+        run()
+    assert not untrained and run()["epochs"] == 1
+
+
+def test_a_language_model_that_no_head_may_name_is_refused(train_ner):
+    with pytest.raises(ValueError, match="https://HOST/PATH of a public host"):
+        train_ner(ROWS, model="http://127.0.0.1/lm")
+
+
 def test_what_is_no_kind_and_no_setting_is_refused_by_name(train_ner):
     with pytest.raises(TypeError, match="`metric` is no setting of ner, nor of all"):
         train_ner(ROWS, metric="squad", output="out")
@@ -126,6 +180,8 @@ def test_what_is_no_kind_and_no_setting_is_refused_by_name(train_ner):
     wrong = {"epochs": 0, "batch_size": 2.5, "patience": 0, "limit": 0, "seed": -1}
     wrong |= {"share": 0, "dev_share": 20, "dropout": 1, "tokenizer": "nltk"}
     wrong |= {"learning_rate": float("nan"), "elmo_at": "top", "columns": (0, 1)}
+    with pytest.raises(ValueError, match="`metric` should be one of .* Received: 'x'"):
+        train_head("qa", train=ROWS, metric="x", output="out")
     for name, value in wrong.items():
         with pytest.raises(ValueError, match=rf"^`({name}|word)` should be "):
             train_ner(ROWS, **{"output": "out", name: value})
@@ -144,8 +200,9 @@ def test_a_finished_run_is_kept_and_another_one_refused(
         patch.setattr(runs, "FEW_EXAMPLES", 1)
         with pytest.raises(ValueError, match="with batch_size 8; this run has 32"):
             run()
-    with pytest.raises(ValueError, match="made with seed 1; this run has 2"):
-        run(seed=2)
+    both = "made with seed 1; this run has 2; with batch_size 8; this run has 7. Name"
+    with pytest.raises(ValueError, match=both):
+        run(batch_size=7, seed=2)
     word_classes("train.conllu", 31, 2)
     with pytest.raises(ValueError, match="made with data "):
         run()
@@ -155,7 +212,7 @@ def test_a_finished_run_is_kept_and_another_one_refused(
 def test_without_a_frozen_language_model_the_folder_is_its_keras_model(untrained):
     run()
     names = {path.name for path in OUT.iterdir()}
-    assert names == {"model.keras", "model_card.md", "results.json"}
+    assert names == {"lock", "model.keras", "model_card.md", "results.json"}
     assert pipeline_type(OUT) == pipeline_type(OUT / "model.keras") == "words"
 
 

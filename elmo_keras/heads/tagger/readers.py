@@ -219,10 +219,8 @@ def read_tag_rows(rows: Rows, source: str | Path) -> list[dict]:
 
     def parse(row):
         name = next((name for name in _TAGS if name in row), _TAGS[0])
-        return {
-            "tokens": read_strings(row, "tokens"),
-            "tags": read_strings(row, name, "tokens"),
-        }
+        tokens, tags = read_strings(row, "tokens"), read_strings(row, name, "tokens")
+        return {"tokens": tokens, "tags": tags} if tokens else None
 
     return check_any(source, parse_all(source, rows, parse))
 

@@ -45,6 +45,11 @@ class Tagging(Task):
         crf = not self.no_crf
         return {"tags": tags, "crf": crf, "predicate_dim": self.predicate_dim}
 
+    def check(self, train, others):
+        if len(tags := {tag for example in train for tag in example["tags"]}) < 2:
+            raise ValueError(f"train should have two tags or more. Found: {min(tags)}")
+        super().check(train, others)
+
     def targets(self, examples, model):
         rows = [map(model.tags.index, example["tags"]) for example in examples]
         return [np.array([*row]) for row in rows]
@@ -137,6 +142,7 @@ class EntityTagging(SpanTagging):
     kind = "ner"
 
     def __post_init__(self):
+        super().__post_init__()
         if self.columns is not None:
             word, tag = self.columns
             check_counts(word=word, tag=tag)
