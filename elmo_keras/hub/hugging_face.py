@@ -53,10 +53,12 @@ def download_from_hub(
         )
         try:
             metadata = download(dry_run=True)
-            if (size := metadata.file_size or 0) > max_bytes(file):
+            size = metadata.file_size
+            if size is None or size > max_bytes(file):
+                size = "an unknown number" if size is None else f"{size:,}"
                 raise ValueError(
                     f"{address} is not the right file: it should have at most "
-                    f"{max_bytes(file):,} bytes. It has {size:,}"
+                    f"{max_bytes(file):,} bytes. It has {size}"
                 )
             paths.append(Path(download()))
         except (errors.HTTPError, *missing_here) as error:
@@ -128,7 +130,8 @@ def push_to_hub(
     api = hub.HfApi(mirrored(hub.constants.ENDPOINT), library_name="elmo-keras")
     try:
         api.create_repo(repository, private=private, exist_ok=True)
-        outdated = {*api.list_repo_files(repository)} & {*OPTIONAL} - {*files}
+        ours = {*HEAD_FILES, OPTIONS, WEIGHTS, *OPTIONAL, CURVES}
+        outdated = {*api.list_repo_files(repository)} & ours - {*files}
         changes += map(hub.CommitOperationDelete, sorted(outdated))
         commit = api.create_commit(repository, changes, commit_message="Upload a model")
     except (hub.errors.HTTPError, RuntimeError) as error:

@@ -221,9 +221,9 @@ def dense_tokens(tokens) -> tuple[tf.Tensor, tf.Tensor]:
 
 def refuse_padding_before(tokens: Any) -> None:
     """Raises a ValueError if `""` comes before the tokens of a row; only in eager calls."""
-    is_dense = tf.is_tensor(tokens) and not isinstance(tokens, tf.RaggedTensor)
-    if is_dense and tf.executing_eagerly() and kind_and_rank(tokens) == ("string", 2):
-        is_empty = tf.equal(tokens, "")  # pyright: ignore[reportArgumentType]
+    is_dense = isinstance(tokens, tf.Tensor) and tokens.shape.rank == 2
+    if is_dense and tokens.dtype == tf.string and tf.executing_eagerly():
+        is_empty: Any = tokens == ""
         if tf.reduce_any(is_empty[:, :1] & ~tf.reduce_all(is_empty, 1, keepdims=True)):
             raise ValueError(
                 'Sentences should be padded with "" after their tokens, as '

@@ -185,9 +185,15 @@ def test_what_can_not_be_pushed_is_said_before_anything_is_sent(
     assert not api.trees
 
 
-def test_a_file_above_the_bound_of_its_kind_is_refused_before_it_is_downloaded(hub):
-    hub.headers[OPTIONS]["X-Linked-Size"] = str(MAX_OPTIONS + 1)
-    with pytest.raises(ValueError, match="at most 1,048,576 bytes. It has 1,048,577"):
+@pytest.mark.parametrize("size", ["1,048,577", "an unknown number"])
+def test_a_file_above_the_bound_of_its_kind_is_refused_before_it_is_downloaded(
+    hub, size
+):
+    if size == "1,048,577":
+        hub.headers[OPTIONS]["X-Linked-Size"] = str(MAX_OPTIONS + 1)
+    else:
+        hub.headers[OPTIONS]["Content-Length"] = ""
+    with pytest.raises(ValueError, match=f"at most 1,048,576 bytes. It has {size}"):
         local_files("hf://owner/name")
     assert not hub.requests
 
@@ -205,3 +211,8 @@ def test_a_head_is_pushed_and_found_by_its_address(api, model_directory, tmp_pat
     }
     (head / "model_card.md").unlink()
     assert contents(find_head(address)) == contents(head)
+    plain = head / "predicates"
+    push_to_hub(model_directory, "me/roles")
+    assert {*api.trees["me/roles"]} == {"README.md", *contents(model_directory)}
+    push_to_hub(plain, "me/roles")
+    assert {*api.trees["me/roles"]} == {"README.md", *contents(plain)}
