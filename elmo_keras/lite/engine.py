@@ -40,8 +40,10 @@ class LiteElmo:
         self._lock, self._other = threading.RLock(), None
 
     @classmethod
-    def read(cls, path: Path, threads: int | None = None) -> "LiteElmo":
-        file = read_lite(path)
+    def read(
+        cls, path: Path, threads: int | None = None, *, mapped: bool = True
+    ) -> "LiteElmo":
+        file = read_lite(path, mapped=mapped)
         with whole(path):
             return cls(file, threads)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from elmo_keras.base.files import naming_damage, replacing
 from elmo_keras.hub.local_files import not_a_pipe
-from elmo_keras.lite.runtime import ALIGNMENT
+from elmo_keras.lite.runtime import ALIGNMENT, aligned
 
 ARITHMETICS = "int8", "float32"  # of the products
 MIN_COSINE = 0.95  # of int8 to exact vectors, the mean of the worst layer
@@ -56,11 +56,14 @@ def write_lite(path: Path, file: LiteFile) -> None:
                 archive.writestr(entry, memoryview(part))
 
 
-def read_lite(path: Path) -> LiteFile:
-    """Maps a file into memory, refused if it is damaged or of another version."""
+def read_lite(path: Path, *, mapped: bool = True) -> LiteFile:
+    """Maps a file into memory, or reads it; refused if damaged or of another version."""
     not_a_pipe(path)
     with whole(path):
-        data = np.memmap(path, np.uint8, "r")
+        data: np.ndarray = np.memmap(path, np.uint8, "r")
+        if not mapped:
+            mapping, data = data, aligned(data.size, dtype=np.uint8)
+            data[:] = mapping
         with zipfile.ZipFile(path) as archive:
             parts = {i.filename: _part(data, archive, i) for i in archive.infolist()}
         metadata = json.loads(bytes(parts.pop(_METADATA)))

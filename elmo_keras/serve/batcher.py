@@ -175,7 +175,7 @@ class Batcher:
         alone = len(batch) == 1
         try:
             answers = [batch[0].run()] if alone else run_together(batch)
-        except Exception as error:
+        except Exception as error:  # the thread answers the next requests
             if alone:
                 batch[0].fail(error)
             else:

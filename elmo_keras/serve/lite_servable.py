@@ -1,8 +1,6 @@
 """A `.tflite` file behind the signatures of an export."""
 
 import functools
-import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +25,8 @@ class LiteServable(Servable):
     """The model of a `.tflite` file, with the signatures and outputs of an export."""
 
     def __init__(self, path: Path, name: str = MODEL_NAME):
-        # LiteRT reads where the file is mapped, which a program may write over.
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            copy = Path(folder) / path.name
-            shutil.copyfile(path, copy)
-            try:
-                self._mix = LiteRTEngine(LiteElmo.read(copy), "mix")
-            except ValueError as error:
-                raise ValueError(str(error).replace(str(copy), str(path))) from error
+        # Not mapped into memory: a program may write over the file.
+        self._mix = LiteRTEngine(LiteElmo.read(path, mapped=False), "mix")
         self.tokenizer = self._mix.config.tokenizer
         self._words = WordVectors(self._mix, CACHE_BYTES)
         dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers

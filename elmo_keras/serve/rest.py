@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 
 import grpc
-from aiohttp import HttpVersion11, web
+from aiohttp import web
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap  # pyright: ignore[reportAttributeAccessIssue]
@@ -29,9 +29,6 @@ LINGER = 10.0
 SENDING_SECONDS = 1.0  # for the last answers, when the server ends
 CONNECTING = 10  # turns of the loop from an accepted connection to one that is known
 SERVER = {"Server": "elmo-keras"}  # not the versions of Python and aiohttp
-TURNS = 20  # of the loop, more than those from one pipelined request to the next
-PROBE_SECONDS = 0.05
-PROBE = b"HTTP/1.1 100 Continue\r\n\r\n"  # clients pass over it: RFC 9110, 15.2
 MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+)?}"
 CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -41,42 +38,9 @@ CORS = {
 
 
 class Connection(web.RequestHandler):
-    """Answers the requests before a half-close; drops them if the client has gone.
+    """aiohttp's connection, which answers malformed HTTP in JSON too."""
 
-    Both look the same until something is sent: the machine of a client that has gone
-    resets the connection then.
-
-    Attributes:
-        stage: of the request in progress, `"reading"`, `"waiting"` for its answer, or
-            `"sending"`.
-    """
-
-    __slots__ = ("_ending", "stage")
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.stage = "reading"
-
-    def eof_received(self):
-        self._ending = asyncio.ensure_future(self._end())
-        return True  # asyncio leaves it open
-
-    async def _end(self):
-        idle, probe = 0, PROBE
-        while (transport := self.transport) is not None and idle < TURNS:
-            if self.stage == "reading":
-                idle += 1
-                await asyncio.sleep(0)
-                continue
-            idle = 0
-            if self.stage == "waiting" and probe:
-                transport.write(probe)
-                probe = b""
-            status = transport.get_extra_info("socket")
-            if status.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-                transport.abort()
-            await asyncio.sleep(PROBE_SECONDS)
-        self.force_close()
+    __slots__ = ()
 
     def handle_error(self, request, status=500, exc=None, message=None):
         error = " ".join(f"Malformed HTTP: {message}".split())[:1000]
@@ -155,8 +119,6 @@ class RestServer:
                 return await handler(request)
         except RequestError as error:
             return web.json_response({"error": str(error)}, status=error.http_status)
-        finally:
-            request.protocol.stage = "reading"
 
     async def _add_headers(self, request, response):
         response.headers.update(SERVER)
@@ -196,8 +158,6 @@ class RestServer:
         seconds = self._config.rest_timeout
         try:
             await self._receive(request, body)
-            if request.version >= HttpVersion11:  # others take no probe
-                request.protocol.stage = "waiting"
             async with asyncio.timeout(seconds):
                 with self._models.lease(spec) as servable:
                     query, as_columns = await asyncio.to_thread(
@@ -211,7 +171,6 @@ class RestServer:
             raise too_late(message) from None
         finally:
             self._models.hold(-len(body))
-        request.protocol.stage = "sending"
         return await self._send(request, encode(outputs, as_columns=as_columns))
 
     async def _receive(self, request, body):
