@@ -23,12 +23,17 @@ for command in console.COMMANDS:
         print(f"## {name}", flush=True)
         console.main([*name.split(), "--help"])
 """
+BOX = re.compile("╭─ (.+?) ─")
 MATH = re.compile(r'<(div|span) class="arithmatex">\\([\[(])(.*?)\\[\])]</\1>', re.S)
-PRINT_MODELS = "from elmo_keras.hub.command import models; models()"
+PRINT_MODELS = "from elmo_keras.hub.command import models; models(all=True)"
 
 
 def on_page_markdown(markdown, **_):
-    """Puts in the options of all commands, the table of published models, and model cards."""
+    """Puts in the options of all commands, the table of published models, and model cards.
+
+    What a page says to readers on GitHub, where these are missing, is left out.
+    """
+    markdown = re.sub("^On GitHub, .+\n", "", markdown, flags=re.M)
     for name, text in ("options", options), ("models", models), ("cards", cards):
         if f"<!-- {name} -->" in markdown:
             markdown = markdown.replace(f"<!-- {name} -->", text())
@@ -42,12 +47,18 @@ def on_page_content(html, **_):
 
 
 def on_page_context(context, page, config, nav):
-    """Sets the language of the page that is written next."""
+    """Sets the language of the page that is written next, and where its switch leads."""
     is_korean = page.file.src_uri.startswith("ko/") or "korean" in page.file.src_uri
     config.theme["language"] = "ko" if is_korean else "en"
     korean = config.extra["korean"]
     english = {title: name for name, title in korean.items()}
     titles = korean if is_korean else english
+    pairs = config.extra["translations"]
+    here = page.file.src_uri
+    pair = next((p for p in pairs.items() if here in p), next(iter(pairs.items())))
+    files = {item.file.src_uri: item.url for item in nav.pages}
+    for link, source in zip(config.extra["alternate"], pair):
+        link["link"] = files[source]
     for item in nav.items:
         item.title = titles.get(item.title, item.title)
     return context
@@ -68,11 +79,29 @@ def unbroken(text):
 
 
 def options():
+    """Each command's help: a table in place of each box, which is wider than a phone."""
     parts = re.split(r"^## (.+)\n", output(PRINT_OPTIONS), flags=re.M)[1:]
     return "\n".join(
-        f"## {name}\n\n```text\n{usage.strip()}\n```\n"
+        f"## {name}\n\n{tables(usage)}\n"
         for name, usage in zip(parts[::2], parts[1::2])
     )
+
+
+def tables(usage):
+    """Markdown of a help text whose lines aren't wrapped."""
+    lines = []
+    for line in usage.splitlines():
+        if box := BOX.match(line):
+            lines += ["", f"| {box[1]} | |", "|---|---|"]
+        elif line.startswith("│"):
+            name, _, text = line.strip("│* ").partition("  ")
+            text = html_entities.escape(text.strip()).replace("] [", "]; [")
+            lines.append(f"| `{name}` | {text} |")
+        elif line.startswith(("Usage: ", " elmo-keras")):
+            lines.append(f"    {line.strip()}")
+        elif not line.startswith("╰"):
+            lines.append(html_entities.escape(line.strip()))
+    return "\n".join(lines)
 
 
 def models():
@@ -90,7 +119,7 @@ def cards():
 def output(code):
     """What a Python program prints, without models in the cache."""
     settings = {
-        "COLUMNS": "88",
+        "COLUMNS": "2000",  # no line is wrapped
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "ELMO_KERAS_CACHE": "none",
     }

@@ -138,7 +138,7 @@ async function load(key, button) {
     return button;
   }));
   await take(examples[0]);
-  say(tr("{0} is ready after {1} s.", name, ((performance.now() - begin) / 1e3).toFixed(1)) + ` ${$("status").textContent}`);
+  say(tr("{0} is ready after {1} s.", name, ((performance.now() - begin) / 1e3).toFixed(1)));
   $("sentences-title").focus();
 }
 
@@ -158,13 +158,11 @@ async function update(choice = chosen) {
     : long >= 0 ? tr("Sentence {0} has {1} words. The page takes {2} at most.", long + 1, read[long].length, MOST_WORDS)
     : !read.length ? "Type a sentence first." : "");
   if ($("error").textContent) return;
-  const begin = performance.now(), old = vectorsOf;
-  let count = 0;
+  const old = vectorsOf;
   try {
     const made = new Map();
     for (const words of read) {
       const key = words.join(" ");
-      if (!old.has(key) && !made.has(key)) count += words.length;
       made.set(key, made.get(key) ?? old.get(key) ?? await ask("encode", {tokens: words}));
       if (mine !== version) return;
     }
@@ -173,10 +171,6 @@ async function update(choice = chosen) {
     return fail(error.message);
   }
   sentences = read.map((words, i) => ({line: lines[i], words, vectors: vectorsOf.get(words.join(" "))}));
-  if (count) {
-    const seconds = (performance.now() - begin) / 1e3;
-    say(tr("{0} words in {1} ms ({2} words a second).", count, (seconds * 1e3).toFixed(0), Math.round(count / seconds).toLocaleString("en")));
-  }
   const n = sentences[0].vectors.length / sentences[0].words.length;
   showLayers(n / (2 * about.languages[language].dim));
   const [s, t] = choice, has = sentences[s]?.words[t] !== undefined;
@@ -293,7 +287,7 @@ function plane(cosines) {
   const mean = means.reduce((a, b) => a + b) / n;
   const products = cosines.map((row, i) => row.map((x, j) => x - means[i] - means[j] + mean));
   const total = products.reduce((sum, row, i) => sum + row[i], 0);
-  const axes = [0, 1].map(() => {
+  const axes = [0, 1].map(a => {
     let axis = products.map((_, i) => Math.sin(i + 1)), value = 0;
     for (let round = 0; round < 200; round++) {
       const next = products.map(row => dot(row, axis));
@@ -302,10 +296,16 @@ function plane(cosines) {
       axis = next.map(x => x / value);
     }
     products.forEach((row, i) => row.forEach((_, j) => { row[j] -= value * axis[i] * axis[j]; }));
-    return axis.map(x => x * Math.sqrt(value));
+    // The first use is on the left, the one farthest from the middle above it.
+    const farthest = axis.reduce((x, y) => Math.abs(y) > Math.abs(x) ? y : x);
+    const sign = a === 0 ? -Math.sign(axis[0]) : Math.sign(farthest);
+    return axis.map(x => x * Math.sqrt(value) * (sign || 1));
   });
   return {axes, total, part: axes.reduce((sum, a) => sum + dot(a, a), 0) / total};
 }
+
+// The classes of uses: two colours, for the two sides of the plane.
+const sides = ({axes}) => axes[0].map(x => x < 0 ? "one" : "other");
 
 // Moves points apart that are closer than their numbers are wide.
 function spread(places, least) {
@@ -348,7 +348,7 @@ function showPlane(uses) {
   const vectors = uses.map(({s, t}) => vector(s, t, layer));
   const found = plane(vectors.map(a => vectors.map(b => cosine(a, b)))), {total, part} = found;
   if (total < 1e-3) return $("plane").replaceChildren(tr("All uses are one point: this layer sees the word alone."));
-  const groups = uses.map(({s, t}) => s === chosen[0] && t === chosen[1] ? "chosen" : "");
+  const groups = sides(found).map((side, i) => uses[i].s === chosen[0] && uses[i].t === chosen[1] ? `${side} chosen` : side);
   const svg = draw(found, uses.map(({s}) => s + 1), groups, uses.map(({s, t}) => `${s} ${t}`));
   $("plane").replaceChildren(svg, element("p", {className: "note"},
     tr("The numbers are those of the sentences, moved apart where they touch. The plane holds {0} % of the differences in layer {1}.", Math.round(part * 100), tr(names[layer]))));
@@ -428,6 +428,15 @@ function showAnswers() {
   if (target.hidden) return;
   const isLoaded = loaded.has("loadHeads");
   $("ask").hidden = !isLoaded;
+  $("questions").replaceChildren(...about.languages[language].examples.flatMap(example => (example.questions ?? []).map(question => {
+    const button = element("button", {type: "button", lang: language}, question);
+    button.onclick = async () => {
+      if ($("text").value !== example.sentences.join("\n")) await take(example);
+      $("question").value = question;
+      $("ask").requestSubmit();
+    };
+    return button;
+  })));
   if (isLoaded) $("loader").replaceChildren();
   else offer($("loader"), "loadHeads", tr("the models of labels"), headFile, headBytes, showAnswers);
 }
@@ -469,7 +478,7 @@ function labelled(words, {parts, entities = []}) {
 function showOpening() {
   $("opening").replaceChildren(...languages().map(([key, {name, opening}]) => {
     const {word, texts, places, cosines} = opening, found = plane(cosines);
-    const groups = found.axes[0].map(x => x < 0 ? "one" : "other");
+    const groups = sides(found);
     const uses = texts.map((words, s) => element("p", {className: groups[s], lang: key}, number(s),
       `${words.slice(0, places[s]).join(" ")} `, element("mark", {}, words[places[s]]), ` ${words.slice(places[s] + 1).join(" ")}`));
     points = new Map();
@@ -477,7 +486,7 @@ function showOpening() {
       element("h2", {}, element("span", {lang: key}, `“${word}”`), ` ${tr("in {0} sentences", texts.length)}`),
       draw(found, texts.map((_, s) => s + 1), groups, texts.map(String)), ...uses);
   }), element("p", {className: "note"},
-    tr("Each number is a sentence, at the place of the word's vector in layer 2; the two colours are the two sides of the plane. Load a model to try sentences of your own.")));
+    tr("Each number stands for one sentence; its position is the word's vector in layer 2, projected to two dimensions. The two colours are the two sides of the plane. Load a model to try sentences of your own.")));
 }
 
 let timer;
