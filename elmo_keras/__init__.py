@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.text.tokens import Tokenize as Tokenize
     from elmo_keras.text.tokens import tokenize as tokenize
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
-    from elmo_keras.training.callbacks import Validation as Validation
     from elmo_keras.training.checkpoint import Checkpoints as Checkpoints
     from elmo_keras.training.keras_model import (
         TrainableLanguageModel as TrainableLanguageModel,
@@ -52,7 +51,7 @@ _MODULES = {
     "Streams": "training.streams",
     "Tokenize": "text.tokens",
     "TrainableLanguageModel": "training.keras_model",
-    "Validation": "training.callbacks",
+    "Validation": "training.validation",
     "Vocabulary": "text.vocabulary",
     "character_ids": "text.characters",
     "embed_corpus": "embed.corpus",

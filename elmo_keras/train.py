@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -109,7 +108,6 @@ def run_training(
     """
     import_tensorflow()
     from elmo_keras.training import cost, distribution, report, run
-    from elmo_keras.training.callbacks import Stopped
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
 
     strategy = distribution.make_strategy(settings.replicas)
@@ -132,24 +130,18 @@ def run_training(
         if dry_run:
             return 0
         model = run.make_model(inputs, settings, strategy=strategy, n_steps=n_steps)
-        epochs, finished = limits.epochs or sys.maxsize, True
         with failures_of_training(strategy, output), stopping() as stop:
-            checkpoints, validation, *_ = callbacks = run.make_callbacks(
-                inputs, settings, limits, output, n_steps=n_steps, stop=stop.is_set
+            training = run.make_run(
+                model, streams, inputs, settings, limits, output, stop=stop.is_set
             )
-            try:
-                model.fit(
-                    streams, epochs=epochs, verbose=worker == 0, callbacks=callbacks
-                )
-            except Stopped:
-                finished = False
-            progress, kept = validation.run.progress, validation.kept
+            training.train()
+            progress = training.progress
+            kept = progress.chosen(limits.keep_last)
             fell = progress.means()[kept] < progress.means()[0]
             if worker == 0:
-                metadata = checkpoints.all_metadata()
-                report.write_card(validation, inputs, data, metadata, output)
+                report.write_card(training, inputs, data, output)
             say(f"The model is in {output}")
-            if not finished:
+            if training.interrupted:
                 ended = f"Interrupted at step {progress.step:,}."
                 say(f"{ended} The same command resumes there.")
             elif fell:
@@ -157,13 +149,15 @@ def run_training(
                 if worker == 0 and uses:
                     print_similar_uses(output, uses)
             distribution.sum_over_workers(strategy, np.zeros(()))  # waits for them
-    if finished and not fell:
+    if training.interrupted:
+        return INTERRUPTED
+    if not fell:
         which = "the last one" if limits.keep_last else "the one before training"
         raise CommandFailed(
             f"{report.describe_rise(progress)} The model in {output} is {which}. A lower "
             "--learning-rate may help."
         )
-    return 0 if finished else INTERRUPTED
+    return 0
 
 
 @contextlib.contextmanager

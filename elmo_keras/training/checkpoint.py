@@ -10,13 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from elmo_keras.base.files import check_same_run, replacing
+from elmo_keras.base.files import replacing
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
-from elmo_keras.training import distribution
-from elmo_keras.training.keras_model import TrainingCallback
-from elmo_keras.training.progress import Progress
 
 KEPT = 2
 _METADATA = "metadata"  # its name in the file
@@ -88,14 +84,15 @@ def newest_checkpoint(folder: Path) -> tuple[dict, dict, Path] | None:
     return None
 
 
-class Checkpoints(TrainingCallback):
-    """Saves all of a training every few steps and after each epoch, and resumes it.
+@dataclasses.dataclass(frozen=True)
+class Checkpoints:
+    """The checkpoints of a run, which `fit` writes and continues from.
 
-    `fit` continues from the newest whole checkpoint, and ends bit for bit as if it had
-    not been interrupted (on one device). It should be the first callback.
+    They are written every few steps and after each epoch. A resumed run ends bit for bit
+    as if it had not been interrupted (on one device).
 
     Args:
-        folder: of the checkpoints, of which the newest two are kept.
+        folder: where the checkpoints are, of which the newest two are kept.
         every: steps between them.
         metadata: further values that must not change when training is resumed,
             serializable as JSON.
@@ -105,84 +102,7 @@ class Checkpoints(TrainingCallback):
         FloatingPointError: a weight is not finite, so nothing is saved.
     """
 
-    def __init__(
-        self,
-        folder: str | Path,
-        *,
-        every: int = 500,
-        metadata: Mapping[str, Any] | None = None,
-    ):
-        super().__init__()
-        self.folder, self.every = Path(folder), every
-        self.metadata = dict(metadata or {})
-
-    def all_metadata(self) -> dict[str, Any]:
-        model = self.run.model
-        return self.metadata | {
-            **self.run.streams.metadata(),
-            "optimizer": type(model.optimizer).__name__,
-            "all_clip_norm_val": model.all_clip_norm_val,
-            "parts": model.parts,
-            "steps of warm-up": model.warm_up_steps,
-        }
-
-    def on_train_begin(self, logs=None):
-        run, checkpoint = self.run, newest_checkpoint(self.folder)
-        self._saved = None  # the last step that has a checkpoint
-        if checkpoint is not None:
-            self._restore(*checkpoint)
-            self._saved = run.progress.step
-            run.bar.say(f"Resuming from step {self._saved:,}, {checkpoint[-1]}")
-        step = run.progress.step
-        total = distribution.sum_over_workers(run.strategy, np.array(float(step)))
-        if total != step * distribution.n_workers(run.strategy):
-            raise ValueError(
-                f"{self.folder} should be one directory that all workers share. It is at "
-                f"step {step} for this worker, but not for all workers."
-            )
-
-    def on_train_batch_begin(self, batch, logs=None):
-        progress = self.run.progress
-        if progress.epoch_step == 0 or progress.step % self.every == 0:
-            self.on_train_end()
-
-    def on_train_end(self, logs=None):
-        if self._saved != self.run.progress.step:
-            self.save()
-
-    def save(self) -> None:
-        """Writes a checkpoint; every process must call it, and the first one writes."""
-        run = self.run
-        with run.paused("Writing a checkpoint"):
-            rows = tf.nest.flatten(distribution.gather_rows(run.strategy, run.state))
-            self._saved = run.progress.step
-            if distribution.worker(run.strategy):
-                return
-            arrays = {name: v.numpy() for name, v in run.variables().items()}
-            if not all(np.isfinite(array).all() for array in arrays.values()):
-                raise FloatingPointError(
-                    "The weights are no longer finite, so they are not saved."
-                )
-            arrays |= {f"state/{i}": x for i, x in enumerate(rows)}
-            progress = dataclasses.asdict(run.progress)
-            metadata = {"run": self.all_metadata(), "progress": progress}
-            save_checkpoint(self.folder, self._saved, arrays, metadata=metadata)
-
-    def _restore(self, arrays, metadata, path):
-        run, advice = self.run, "Give the same value, or another directory."
-        try:
-            check_same_run(self.all_metadata(), metadata["run"], path, advice)
-            for name, variable in run.variables().items():
-                variable.assign(arrays[name])
-            zeros = run.model.bilm.lstm.zero_state(run.streams.n_rows)
-            rows = [
-                tf.cast(arrays[f"state/{i}"], zero.dtype)
-                for i, zero in enumerate(tf.nest.flatten(zeros))
-            ]
-            state = tf.nest.pack_sequence_as(zeros, rows)
-            run.state = distribution.scatter_rows(run.strategy, state)
-            run.progress = Progress(**metadata["progress"])
-        except (KeyError, TypeError) as error:
-            raise ValueError(
-                f"{path} is of another version: {error!r}. Give another directory."
-            ) from error
+    folder: str | Path
+    _: dataclasses.KW_ONLY
+    every: int = 500
+    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)

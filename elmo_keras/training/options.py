@@ -231,9 +231,13 @@ class Limits:
             "steps": (progress.step, self.steps),
             "patience": (progress.not_better, self.patience),
         }
-        return {name: most for name, (n, most) in limits.items() if most and n >= most}
+        return {
+            name: limit
+            for name, (n, limit) in limits.items()
+            if limit is not None and n >= limit
+        }
 
     def total_steps(self, steps_an_epoch: int) -> int:
         """The number of steps, unless patience ends training earlier."""
-        most = sys.maxsize
-        return min(self.steps or most, (self.epochs or most) * steps_an_epoch)
+        limits = [self.steps, self.epochs and self.epochs * steps_an_epoch]
+        return min((n for n in limits if n is not None), default=sys.maxsize)

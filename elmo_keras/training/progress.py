@@ -12,6 +12,13 @@ RECENT_ROWS = 10  # rows of the recent loss
 DIVERGED_RISE = 100  # of the perplexity, over the one before training
 
 
+def diverged(loss: float) -> FloatingPointError:
+    return FloatingPointError(
+        f"Training diverged: the loss is {loss:.1f} nats a token. Start again with a lower "
+        "learning rate, in another folder."
+    )
+
+
 @dataclasses.dataclass
 class Progress:
     epoch: int = 0  # number of complete epochs
@@ -56,6 +63,10 @@ class Progress:
     def best(self) -> int:
         """The index of the evaluation with the lowest perplexity."""
         return int(np.argmin(self.means() or [0]))
+
+    def chosen(self, keep_last: bool) -> int:
+        """The index of the evaluation of the model that is kept: the last or the best."""
+        return len(self.held_out) - 1 if keep_last else self.best
 
     @property
     def not_better(self) -> int:

@@ -3,8 +3,8 @@
 import datetime
 import json
 import platform
+import string
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from elmo_keras.base.files import installed_version
 from elmo_keras.commands.markdown_table import markdown_table
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.hub.catalogue import CARD, CURVES
-from elmo_keras.training.callbacks import Validation
 from elmo_keras.training.inputs import Inputs
+from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.options import TextData
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
@@ -60,82 +60,67 @@ def describe_rise(progress: Progress) -> str:
     return f"The held-out perplexity rose {rise}, from {before:,.1f} to {after:,.1f}."
 
 
-def write_card(
-    validation: Validation,
-    inputs: Inputs,
-    data: TextData,
-    metadata: dict[str, Any],
-    output: Path,
-) -> None:
-    """Writes the model card and the curves; `metadata` are the options of the run."""
-    run, progress = validation.run, validation.run.progress
+def write_card(run: TrainingRun, inputs: Inputs, data: TextData, output: Path) -> None:
+    """Writes the model card and the curves of a run that has ended."""
+    progress, keep_last = run.progress, run.limits.keep_last
     try:
         draw_curves(progress, output / CURVES, run.loss_title)
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
-    kept = progress.evaluations()[validation.kept]
-    files = (
-        f"{name} ({', '.join(patterns or ['Python’s language reference'])})"
-        for name, patterns in (("Training", data.train), ("Held-out", data.valid))
+    result = progress.evaluations()[progress.chosen(keep_last)]
+    train, valid = inputs.statistics
+    template = Path(__file__).with_name("model_card.md.in").read_text(encoding="utf-8")
+    card = string.Template(template).substitute(
+        n_parameters=f"{run.model.bilm.count_params():,}",
+        zero=result.zero,
+        carried=result.carried,
+        choice=_describe_choice(keep_last, progress),
+        train_files=_names(data.train),
+        train=train,
+        valid_files=_names(data.valid),
+        valid=valid,
+        n_words=f"{len(inputs.vocabulary):,}",
+        vocabulary_digest=inputs.vocabulary.digest,
+        n_steps=f"{progress.step:,}",
+        n_tokens=f"{progress.tokens:,}",
+        minutes=f"{progress.seconds / 60:.1f}",
+        rate=f"{progress.tokens / max(progress.seconds, 1e-9):,.0f}",
+        n_replicas=run.strategy.num_replicas_in_sync,
+        loss_title=run.loss_title,
+        loss=f"{progress.mean_loss():.3f}",
+        curves=CURVES,
+        evaluations=_evaluations_table(progress),
+        options=markdown_table(
+            ("option", "value"),
+            [(k, f"`{json.dumps(v)}`") for k, v in run.metadata().items()],
+        ),
+        versions=", ".join(
+            f"{p} {installed_version(p) or '(not installed)'}" for p in PACKAGES
+        ),
+        python=platform.python_version(),
+        date=datetime.date.today().isoformat(),
     )
-    train, valid = (f"- {f}: {s}" for f, s in zip(files, inputs.statistics))
-    versions = [f"{p} {installed_version(p) or '(not installed)'}" for p in PACKAGES]
+    (output / CARD).write_text(card, encoding="utf-8")
+
+
+def _names(patterns):
+    return ", ".join(patterns or ["Python’s language reference"])
+
+
+def _describe_choice(keep_last, progress):
+    if keep_last:
+        return "The weights are the last ones."
     chosen = "first" if progress.chosen_by == "zero" else "second"
-    choice = f"The {chosen} mean chose the weights."
-    if validation.keep_last:
-        choice = "The weights are the last ones."
-    rate = progress.tokens / max(progress.seconds, 1e-9)
-    evaluations = [
+    return f"The {chosen} mean chose the weights."
+
+
+def _evaluations_table(progress):
+    heads = "forward", "backward", "carried: forward", "carried: backward"
+    rows = [
         (f"{int(tokens):,}", *(f"{perplexity:.1f}" for perplexity in perplexities))
         for tokens, *perplexities in progress.held_out
     ]
-    heads = (
-        "tokens read",
-        "forward",
-        "backward",
-        "carried: forward",
-        "carried: backward",
-    )
-    options = [(name, f"`{json.dumps(value)}`") for name, value in metadata.items()]
-    card = f"""# ELMo biLM, {run.model.bilm.count_params():,} parameters
-
-## Held-out perplexity (full softmax)
-
-- each sentence from the zero state, as `Elmo` reads it: {kept.zero}
-- state carried over from sentence to sentence, as in published perplexities: {kept.carried}
-
-{choice}
-
-## Text
-
-{train}
-{valid}
-
-## Vocabulary
-
-{len(inputs.vocabulary):,} words, SHA-256 `{inputs.vocabulary.digest}`
-
-## Training
-
-{progress.step:,} steps, {progress.tokens:,} tokens in each direction, {progress.seconds / 60:.1f} minutes of steps, \
-{rate:,.0f} tokens/s on {run.strategy.num_replicas_in_sync} replica(s), \
-mean {run.loss_title} of the last steps {progress.mean_loss():.3f}.
-
-![Curves]({CURVES})
-
-## Held-out perplexity during training
-
-{markdown_table(heads, evaluations)}
-
-## Options
-
-{markdown_table(("option", "value"), options)}
-
-## Versions
-
-{", ".join(versions)}; Python {platform.python_version()}; {datetime.date.today().isoformat()}
-"""
-    (output / CARD).write_text(card, encoding="utf-8")
+    return markdown_table(("tokens read", *heads), rows)
 
 
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:

@@ -1,8 +1,8 @@
-"""A training run of the command: its directory, batches, model and callbacks."""
+"""A training run of the command: its directory, batches and model."""
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,15 @@ from elmo_keras.formats.model_directory import OPTIONS
 from elmo_keras.hub.catalogue import PARTS, TRAINING, parts_of_model
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.files import text_files
-from elmo_keras.training.callbacks import Logs, StopAt, Validation
 from elmo_keras.training.checkpoint import Checkpoints, checkpoints
+from elmo_keras.training.distribution import worker
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.keras_model import TrainableLanguageModel
+from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
 from elmo_keras.training.options import EPOCHS, Limits, RunSettings, TextData
 from elmo_keras.training.streams import Streams
+from elmo_keras.training.validation import Validation
 
 CHECKPOINTS, LOGS = "training/checkpoints", "training/logs"
 WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
@@ -127,16 +129,18 @@ def make_model(
     return model
 
 
-def make_callbacks(
+def make_run(
+    model: TrainableLanguageModel,
+    streams: Streams,
     inputs: Inputs,
     settings: RunSettings,
     limits: Limits,
     output: Path,
     *,
-    n_steps: int,
     stop: Callable[[], bool] = lambda: False,
-) -> tuple[Checkpoints, Validation, StopAt, Logs]:
-    """The callbacks of a run; checkpoints of other inputs or settings are refused."""
+    callbacks: Sequence[keras.callbacks.Callback] = (),
+) -> TrainingRun:
+    """A run in a model directory; checkpoints of other inputs or settings are refused."""
     schedule = settings.schedule_name
     published = {
         "unroll_steps": settings.unroll_steps,
@@ -149,13 +153,12 @@ def make_callbacks(
     metadata = published | {
         "held-out text": inputs.valid.digest,
         "schedule": schedule,
-        "steps of the schedule": schedule != "constant" and n_steps,
+        "steps of the schedule": schedule != "constant"
+        and limits.total_steps(streams.n_steps(0)),
         "dtype": settings.arithmetic,
         "model to start from": settings.model and absolute(settings.model),
         "new softmax": inputs.new_softmax,
     }
-    folder, every = output / CHECKPOINTS, limits.checkpoint_every
-    saved = Checkpoints(folder, every=every, metadata=metadata)
     options = published | {
         "bidirectional": True,
         "n_epochs": limits.epochs or EPOCHS,
@@ -163,13 +166,22 @@ def make_callbacks(
         "n_train_tokens": len(inputs.train.tokens),
         "n_tokens_vocab": len(inputs.vocabulary),
     }
-    validation = Validation(
-        inputs.valid,
-        inputs.vocabulary,
-        every=limits.evaluate_every,
-        directory=output,
-        keep_last=limits.keep_last,
-        options=options,
+    return model.start_run(
+        streams,
+        limits,
+        checkpoints=Checkpoints(
+            output / CHECKPOINTS, every=limits.checkpoint_every, metadata=metadata
+        ),
+        validation=Validation(
+            inputs.valid,
+            inputs.vocabulary,
+            every=limits.evaluate_every,
+            directory=output,
+            keep_last=limits.keep_last,
+            options=options,
+        ),
+        logs=output / LOGS,
+        stop=stop,
+        callbacks=callbacks,
+        verbose=worker(model.distribute_strategy) == 0,
     )
-    stop_at = StopAt(limits, saved, validation, stop)
-    return saved, validation, stop_at, Logs(output / LOGS)

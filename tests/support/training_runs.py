@@ -1,7 +1,6 @@
 """Training runs without the training program, and texts for them."""
 
 import dataclasses
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,15 +11,14 @@ import pytest
 from elmo_keras import Streams, TrainableLanguageModel, Vocabulary, train
 from elmo_keras.commands import console
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.training.callbacks import Stopped
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.inputs import Inputs, read_inputs
 from elmo_keras.training.options import Limits, RunSettings, TextData
 from elmo_keras.training.run import (
     CHECKPOINTS,
-    make_callbacks,
     make_model,
+    make_run,
     make_streams,
 )
 
@@ -36,17 +34,18 @@ SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 # then those of the program.
 DYING_PROGRAM = """
 import os, signal, sys
-from elmo_keras.training.callbacks import Logs
 from elmo_keras.commands.console import main
+from elmo_keras.training.loop import TrainingRun
 
-left = [int(sys.argv[1])]
+left, step = [int(sys.argv[1])], TrainingRun.step
 
-def die(*_):
+def die(run, batch):
     left[0] -= 1
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
+    return step(run, batch)
 
-Logs.on_train_batch_begin = die
+TrainingRun.step = die
 sys.exit(main(["train", *sys.argv[2:]]))
 """
 
@@ -109,22 +108,20 @@ class PreparedRun:
         resumes = bool(checkpoints(folder / CHECKPOINTS))
         for variable, value in zip(self.variables(), self.initial):
             variable.assign(np.full_like(value, 7) if resumes else value)
-        callbacks = make_callbacks(
+        before = keras.callbacks.Callback()
+        before.on_train_batch_begin = lambda *_: before_step()
+        run = make_run(
+            self.model,
+            self.streams,
             self.inputs,
             self.settings,
             limits,
             folder,
-            n_steps=limits.total_steps(self.streams.n_steps(0)),
             stop=stop,
+            callbacks=[before],
         )
-        before = keras.callbacks.Callback()
-        before.on_train_batch_begin = lambda *_: before_step()
-        try:
-            epochs = limits.epochs or sys.maxsize
-            self.model.fit(self.streams, epochs=epochs, callbacks=[*callbacks, before])
-        except Stopped:
-            return False
-        return True
+        run.train()
+        return not run.interrupted
 
     def variables(self) -> list[keras.Variable]:
         return [*self.model.bilm.trainable_weights, *self.model.optimizer.variables]

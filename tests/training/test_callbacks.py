@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
-from elmo_keras.training import callbacks
+from elmo_keras.training import validation
 from elmo_keras.training.options import Limits
 from elmo_keras.training.run import LOGS
 
@@ -22,10 +22,10 @@ def test_training_ends_when_the_perplexity_stops_falling(
     both = (99, 99), (9, 1), (8, 2), (8.5, 0.5), (8, 0.5), (1, 1)  # zero, carried over
     results = [HeldOutPerplexity(Perplexity(z, z), Perplexity(c, c)) for z, c in both]
     when, model, streams = [], reused.model, reused.streams
-    evaluate = mock.Mock(side_effect=results)
-    monkeypatch.setattr(callbacks.Validation, "evaluate", evaluate)
-    keep = lambda self: when.append(model.run.progress.step)
-    monkeypatch.setattr(callbacks.Validation, "_write_model", keep)
+    perplexity = mock.Mock(side_effect=results)
+    monkeypatch.setattr(validation.Validation, "perplexity", perplexity)
+    keep = lambda self, bilm: when.append(model.run.progress.step)
+    monkeypatch.setattr(validation.Validation, "write_model", keep)
     limits = Limits(epochs=50, patience=patience, evaluate_every=2)
     monkeypatch.setattr(reused, "limits", limits)
     if chosen_by == "carried":
@@ -39,7 +39,7 @@ def test_training_ends_when_the_perplexity_stops_falling(
 
 def test_a_perplexity_that_is_not_finite_ends_training(reused, tmp_path, monkeypatch):
     sums = np.full((2, 2), -1e9)
-    monkeypatch.setattr(callbacks, "log_probability_sums", lambda *_, **__: sums)
+    monkeypatch.setattr(validation, "log_probability_sums", lambda *_, **__: sums)
     with pytest.raises(FloatingPointError, match="diverged: the loss is inf nats"):
         reused.attempt(tmp_path)
 
@@ -60,10 +60,10 @@ def test_what_is_shown_and_logged_of_a_run(reused, tmp_path, capsys):
 
 
 def test_only_steps_count_as_time_of_the_steps(reused, tmp_path, clock, monkeypatch):
-    def evaluate(self):
+    def evaluate(self, bilm, strategy):
         clock(1000)
         return HeldOutPerplexity(Perplexity(2.0, 2.0), Perplexity(2.0, 2.0))
 
-    monkeypatch.setattr(callbacks.Validation, "evaluate", evaluate)
+    monkeypatch.setattr(validation.Validation, "perplexity", evaluate)
     assert reused.attempt(tmp_path, before_step=lambda: clock(2))
     assert reused.model.run.progress.seconds in (24, 22)  # without one that is traced

@@ -15,10 +15,10 @@ from elmo_keras import (
     Vocabulary,
 )
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.training.callbacks import Validation
 from elmo_keras.training.checkpoint import Checkpoints
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.streams import Streams
+from elmo_keras.training.validation import Validation
 from tests.support.models import DEVICES
 from tests.support.training_runs import CORPUS, VOCABULARY, Losses
 
@@ -41,7 +41,7 @@ def losses_step_by_step(run):
     for epoch in itertools.count():
         run.reset_state()
         for parts in run.streams.batches(epoch):
-            loss, _, run.state = run.steps[False](parts, run.state)
+            loss, _, run.state = run.steps.graphs[False](parts, run.state)
             losses.append(float(loss))
             if len(losses) == N_STEPS:
                 return losses
@@ -56,7 +56,9 @@ def test_fit_takes_all_steps_in_their_order_and_a_saved_model_goes_on(reused, tm
     set_variables(reused.variables(), reused.initial)
     losses, vocabulary = Losses(N_STEPS), reused.inputs.vocabulary
     valid = Validation(reused.inputs.valid, vocabulary)
-    history = reused.model.fit(reused.streams, epochs=99, callbacks=[valid, losses])
+    history = reused.model.fit(
+        reused.streams, epochs=99, validation=valid, callbacks=[losses]
+    )
     assert losses.values == expected
     for actual, variable in zip(reused.variables(), trained, strict=True):
         np.testing.assert_array_equal(actual, variable)
@@ -83,9 +85,14 @@ def test_fit_ends_as_early_as_keras_says_and_resumes_from_checkpoints(bilm, tmp_
 
     def trained(epochs, folder, *callbacks):
         set_variables(variables, initial)
-        valid = Validation(CORPUS, VOCABULARY)
-        callbacks = [Checkpoints(tmp_path / folder, every=2), valid, *callbacks]
-        history = model.fit(streams, epochs=epochs, callbacks=callbacks, verbose=0)
+        history = model.fit(
+            streams,
+            epochs=epochs,
+            verbose=0,
+            callbacks=callbacks,
+            checkpoints=Checkpoints(tmp_path / folder, every=2),
+            validation=Validation(CORPUS, VOCABULARY),
+        )
         return history.epoch, model.get_weights()
 
     # No held-out loss is lower by so much than the one before it.

@@ -86,7 +86,7 @@ def test_compiled_steps_have_the_plain_losses(
     for name in ("no-jit-compile", "jit-compile"):
         options = [*small_text, *SIZES, *arguments.split(), f"--{name}"]
         losses, run = fitted(tmp_path / name, options, n_steps=20)
-        assert run.model.run.jit_compile == (name == "jit-compile")
+        assert run.model.run.steps.jit_compile == (name == "jit-compile")
         both.append([losses, *run.variables()])
     for plain, compiled in zip(*both, strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=0, atol=tolerance)
@@ -122,7 +122,7 @@ def without_xla(monkeypatch):
 def test_where_xla_fails_the_plain_step_trains(small_text, tmp_path, capsys):
     arguments = [*small_text, *SIZES, "--batch-size", "4", "--jit-compile"]
     losses, run = fitted(tmp_path / "model", arguments, n_steps=3)
-    assert not run.model.run.jit_compile and np.isfinite(losses).all()
+    assert not run.model.run.steps.jit_compile and np.isfinite(losses).all()
     assert capsys.readouterr().out.count("XLA can't compile the training step") == 1
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from elmo_keras.base.files import only_process
 from elmo_keras.formats.model_directory import load_bilm
-from elmo_keras.training import callbacks, checkpoint
+from elmo_keras.training import checkpoint, validation
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS
 from elmo_keras.training.streams import ZERO_STATE
@@ -128,7 +128,7 @@ def test_stops_and_a_damaged_checkpoint_cost_steps(reused, uninterrupted, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "module, name", [(checkpoint, "new_hdf5"), (callbacks, "save_model")]
+    "module, name", [(checkpoint, "new_hdf5"), (validation, "save_model")]
 )
 def test_a_full_disk_loses_no_older_checkpoint_and_no_model(
     reused, uninterrupted, tmp_path, module, name, monkeypatch

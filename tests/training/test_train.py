@@ -16,8 +16,9 @@ import pytest
 from elmo_keras import Elmo
 from elmo_keras import train as program
 from elmo_keras.formats.model_directory import load_bilm
-from elmo_keras.training import callbacks, cost, keras_model
+from elmo_keras.training import cost, traced_steps
 from elmo_keras.training.checkpoint import newest_checkpoint
+from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.commands import command, replaced
 from tests.support.training_runs import SIZES, prepared, write_text
@@ -40,7 +41,9 @@ def trained(tmp_path_factory):
     """A model directory, what was printed, and how often the step was traced."""
     folder, shown = tmp_path_factory.mktemp("trained"), io.StringIO()
     arguments = [*arguments_of(folder), "--epochs", "2", "--neighbors", "cat"]
-    traced = mock.patch.object(keras_model, "train_step", wraps=keras_model.train_step)
+    traced = mock.patch.object(
+        traced_steps, "train_step", wraps=traced_steps.train_step
+    )
     with traced as traces, contextlib.redirect_stdout(shown):
         assert train(arguments) == 0
     return types.SimpleNamespace(
@@ -136,10 +139,13 @@ def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, mess
 
 
 def test_an_interrupted_training_says_so_with_its_status(files, monkeypatch, capsys):
-    def end(*_):
-        os.kill(os.getpid(), signal.SIGINT)
+    step = TrainingRun.step
 
-    monkeypatch.setattr(callbacks.Logs, "on_train_batch_begin", end)
+    def end(run, batch):
+        os.kill(os.getpid(), signal.SIGINT)
+        return step(run, batch)
+
+    monkeypatch.setattr(TrainingRun, "step", end)
     assert train(files) == 130
     interrupted = "Interrupted at step 1. The same command resumes there."
     assert interrupted in capsys.readouterr().out

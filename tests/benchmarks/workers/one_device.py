@@ -84,10 +84,18 @@ class Clock(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self.losses.append(float(next(iter((logs or {}).values()))))  # waits
         self.ends.append(time.perf_counter())
-        run = getattr(self.model, "run", None)  # an earlier version has none
-        self.compiled.append(len(getattr(run, "_compiled", ())))
+        steps = steps_of(self.model)
+        sizes = getattr(steps, "compiled_sizes", getattr(steps, "_compiled", ()))
+        self.compiled.append(len(sizes))
         if len(self.ends) == self.n_steps:
             self.model.stop_training = True
+
+
+def steps_of(model):
+    """The traced steps; earlier versions have them in the run, or nowhere."""
+    run = getattr(model, "run", None)
+    steps = getattr(run, "steps", None)
+    return run if isinstance(steps, dict) else steps
 
 
 def training(
@@ -114,7 +122,7 @@ def training(
         "first s": float(seconds[0]),
         "compiled shapes": clock.compiled[-1],
         "compiling steps' s": float(seconds[compiles].sum()),
-        "compiled": jit and model.run.jit_compile,
+        "compiled": jit and steps_of(model).jit_compile,
         "values": clock.losses[: WARM_UP + 1],
     }
 
