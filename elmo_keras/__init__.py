@@ -1,11 +1,19 @@
-"""ELMo on Keras 3 and TensorFlow 2."""
+"""ELMo on Keras 3 and TensorFlow 2, and without TensorFlow where a model is only read.
+
+- `text`, `layers`, `config`: strings become ids, and ids become vectors.
+- `bilm`, `elmo`, `language_model`: the model, its vectors, and what it predicts.
+- `hub`, `formats`: a name becomes files, and files become arrays.
+- `lite`, `embed`: vectors by LiteRT or TensorFlow, in memory and in files.
+- `training`: a language model learns from text.
+- `heads`: a folder for each kind of answer, from labelled files to `pipeline`.
+- `search`, `export`, `serve`, `adapters`, `commands`: what users run.
+- `base`: files, progress and checks, which everything else uses.
+"""
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False  # `typing` takes milliseconds, in which Ctrl-C is a traceback
 if TYPE_CHECKING:  # `X as X` says that X is public
-    from typing import Any
-
     from elmo_keras import layers as layers
     from elmo_keras.bilm import BidirectionalLanguageModel as BidirectionalLanguageModel
     from elmo_keras.config import ElmoConfig as ElmoConfig
@@ -35,6 +43,8 @@ if TYPE_CHECKING:  # `X as X` says that X is public
         TrainableLanguageModel as TrainableLanguageModel,
     )
     from elmo_keras.training.streams import Streams as Streams
+
+__version__ = "0.4.0"
 
 # Public name → its module, which is imported with the first use of the name: TensorFlow
 # and Keras take seconds, and an `Embedder` of LiteRT needs neither.
@@ -70,7 +80,7 @@ _MODULES = {
 __all__ = [*_MODULES, "layers"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> Any:
     if name not in (*_MODULES, "layers"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -121,5 +121,11 @@ def test_commands_that_need_tensorflow_say_how_it_is_installed(arguments, run):
     assert NEEDS_TENSORFLOW in error and error.count("\n") == 1
 
 
+def test_a_server_names_all_that_it_lacks_before_it_exports(run):
+    error = run("-c", CONSOLE, "serve", "en", status=2)
+    names = "aiohttp, grpc, grpc_health, orjson, prometheus_client, tensorflow_serving"
+    assert f"This needs {names}: pip install 'elmo-keras[serve]" in error
+
+
 def test_layers_that_need_tensorflow_say_how_it_is_installed(run):
     assert NEEDS_TENSORFLOW in run("-c", "from elmo_keras import Elmo", status=1)

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import gc
+import importlib.util
 import io
 import os
 import signal
@@ -30,7 +31,7 @@ EXTRAS = {
     "scipy": "tasks",
     "sklearn": "sklearn",
     "spacy": "spacy",
-    "tensorflow_serving": "export",
+    "tensorflow_serving": "serve",
     "tensorflow_text": "text",
 }
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
@@ -88,6 +89,9 @@ def run(
         return fail(program, FAILED, f"The memory is not enough. {error}")
     except (CommandFailed, FloatingPointError) as error:
         return fail(program, FAILED, error)
+    except FileNotFoundError as error:
+        absent = f"There is no file {error.filename}." if error.filename else error
+        return fail(program, WRONG_INPUT, absent)
     except OSError as error:
         of_disk = error.errno in DISK_ERRORS
         return fail(program, FAILED if of_disk else WRONG_INPUT, error)
@@ -117,10 +121,19 @@ def import_problem(error: ImportError) -> str:
 
         return needs_tensorflow("This")
     if isinstance(error, ModuleNotFoundError) and package in EXTRAS:
-        from elmo_keras.base.argument_checks import how_to_install  # with NumPy
-
-        return f"This needs {package}: {how_to_install(EXTRAS[package])}"
+        return missing_packages(EXTRAS[package])
     return str(error)
+
+
+def missing_packages(extra: str) -> str:
+    """A sentence that names all missing packages of an extra; empty if there are none."""
+    names = [name for name, other in EXTRAS.items() if other == extra]
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if not missing:
+        return ""
+    from elmo_keras.base.argument_checks import how_to_install  # with NumPy
+
+    return f"This needs {', '.join(missing)}: {how_to_install(extra)}"
 
 
 @contextlib.contextmanager

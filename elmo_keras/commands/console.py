@@ -163,7 +163,7 @@ def _call(program, arguments):
 
 def _name_options(message, options):
     """A message of the library that opens with a parameter names options in its place."""
-    first = re.match(r"`(\w+)", message)
-    if first is None or first[1] not in options:
-        return message
-    return re.sub(r"`(\w+)`", lambda name: options.get(name[1], name[0]), message)
+    if message.startswith(tuple(f"`{name}`" for name in options)):
+        for name, option in options.items():
+            message = message.replace(f"`{name}`", option)
+    return message

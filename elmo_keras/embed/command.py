@@ -36,12 +36,7 @@ Shard = Annotated[tuple[int, int], Parameter(converter=_parse_shard, n_tokens=1)
 
 
 def embed(
-    inputs: Annotated[
-        list[str], Parameter(consume_multiple=True, allow_leading_hyphen=True)
-    ],
-    output: Path,
-    /,
-    *,
+    *paths: Annotated[str, Parameter(allow_leading_hyphen=True)],
     model: str | None = None,
     options: str | None = None,
     weights: str | None = None,
@@ -80,8 +75,8 @@ def embed(
         elmo-keras embed INPUT… OUTPUT_DIR --engine ray --model MODEL
 
     Args:
-        inputs: text files; several only with Ray
-        output: ….hdf5, ….h5 or ….parquet, or ….npy for means
+        paths: INPUT, several only with Ray; and OUTPUT: ….hdf5, ….h5 or ….parquet, or
+            ….npy for means
         model: a model directory, a zip, or a published model's name or address
         options: published options.json, with --weights
         weights: published HDF5 weights, with --options
@@ -106,8 +101,12 @@ def embed(
         id_column: of Parquet: integers or strings
         part_kilobytes: text of a part, the least work that a kill can cost
     """
-    paths = [Path("/dev/stdin" if path == "-" else path) for path in inputs]
-    for_ray = len(paths) > 1 or address or workers or text_column or id_column
+    if len(paths) < 2:
+        missing = f"OUTPUT is missing after {paths[0]}" if paths else "INPUT is missing"
+        raise ValueError(f"{missing}. See elmo-keras embed --help")
+    output = Path(paths[-1])
+    inputs = [Path("/dev/stdin" if path == "-" else path) for path in paths[:-1]]
+    for_ray = len(inputs) > 1 or address or workers or text_column or id_column
     if engine is None and for_ray:
         raise ValueError(
             "More than one INPUT, --address, --workers, --text-column and --id-column "
@@ -118,12 +117,12 @@ def embed(
     source = model or options
     if source is None or (model is None) != (None not in (options, weights)):
         raise ValueError("Give --model, or --options and --weights.")
-    read = [*paths, *(parts_of_model(model) if model else ())]
+    read = [*inputs, *(parts_of_model(model) if model else ())]
     read += [Path(path) for path in (options, weights) if path]
     if engine:
         check_output_folder(output, read, overwrite=overwrite)
     else:
-        paths[0].stat()  # a missing file is reported before the model is read
+        inputs[0].stat()  # a missing file is reported before the model is read
         check_output(output, read, shard=shard, pooling=pooling, overwrite=overwrite)
     # A published model is downloaded while Ctrl-C still ends the command at once.
     local_files(source, weights)
@@ -146,14 +145,16 @@ def embed(
             cache_bytes=cache_megabytes * 2**20,
             lazy=engine is not None,  # workers read the model
         )
-        write = functools.partial(embed_corpus, embedder, paths[0], output, shard=shard)
+        write = functools.partial(
+            embed_corpus, embedder, inputs[0], output, shard=shard
+        )
         if engine:
             from elmo_keras.embed.ray import embed_on_ray
 
             write = functools.partial(
                 embed_on_ray,
                 embedder,
-                paths,
+                inputs,
                 output,
                 text_column=text_column,
                 id_column=id_column,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from elmo_keras.base.argument_checks import import_extra
 from elmo_keras.commands.arguments import (
     Count,
     Finite,
@@ -171,7 +172,7 @@ def export(
             output, choices.version, inputs, choices.archive, choices.serving_files
         )
         if not choices.no_warmup:
-            import tensorflow_serving.apis  # noqa: F401, before the work: it may be missing
+            import_extra("tensorflow_serving.apis", "export", "A warm-up needs it")
     else:
         if format == "packed":
             check_folder(output)

@@ -37,6 +37,9 @@ def train_command(kind: Kind) -> Callable[..., None]:
     task_class = load(kind.task)
 
     def train(*, settings: Settings, task: Any = None) -> None:
+        for file in (settings.train, settings.dev, settings.test):
+            if file is not None:
+                file.stat()  # a missing one is reported before the work
         import_tensorflow()
         from elmo_keras.heads.fit import train_tasks
 

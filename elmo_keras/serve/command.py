@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elmo_keras.base.files import file_digest, installed_version
-from elmo_keras.commands.command import import_tensorflow, stopping
+from elmo_keras.commands.command import (
+    import_tensorflow,
+    missing_packages,
+    stopping,
+)
 from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.heads.head import MODEL
 from elmo_keras.hub.cache import cache_folder, only_writer
@@ -48,6 +52,8 @@ def serve(
             policies
         model_name: name in requests
     """
+    if missing := missing_packages("serve"):
+        raise ImportError(missing)
     if directory and not model_config_file:
         models = [ModelConfig(model_name, _directory(directory))]
     elif model_config_file and not directory:

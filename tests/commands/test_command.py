@@ -11,6 +11,7 @@ import sys
 import cyclopts
 import pytest
 
+import elmo_keras
 from elmo_keras.commands import arguments, console
 from elmo_keras.commands.command import CommandFailed, prepare_streams, stopping
 from elmo_keras.commands.command import run as run_work
@@ -177,8 +178,14 @@ def test_the_library_leaves_the_process_as_it_is():
 CONSOLE = "from elmo_keras.commands.console import main; exit(main())"
 
 
+def test_the_package_is_the_program_and_has_its_version():
+    shown = run("-m", "elmo_keras", "score", "no")
+    assert shown == (2, "", "elmo-keras score: There is no file no.\n")
+    assert elmo_keras.__version__ == "0.4.0"
+
+
 def test_another_backend_of_keras_is_refused():
-    command = "train-head pos --train no --output no".split()
+    command = f"train-head pos --train {__file__} --output no".split()
     status, _, error = run("-c", CONSOLE, *command, KERAS_BACKEND="jax")
     assert status and error.endswith("set KERAS_BACKEND=tensorflow.\n")
     assert "Traceback" not in error

@@ -10,7 +10,7 @@ from cyclopts import CycloptsError, Token
 from elmo_keras.commands import console
 from tests.support.commands import COMMANDS, app_of
 
-MISSING = r"No such file or directory: 'no.txt'$"
+MISSING = r"There is no file no.txt\.$"
 NO_MODEL = "There is no none. It is neither a path nor the name of a published model"
 WRONG = {
     "models fetch smal": "Did you mean small?",
@@ -19,6 +19,8 @@ WRONG = {
     "embed no.txt out.npy --model en": MISSING,
     "embed text.txt out.npy --model none": NO_MODEL,
     "embed text.txt text.txt --model en": "The output should end in .hdf5",
+    "embed text.txt --model en": "OUTPUT is missing after text.txt. See",
+    "--install-completion --shell x": "Choose from: .*zsh",
     "embed text.txt out.npy": "Give --model, or --options and --weights",
     "embed text.txt out.npy --model en --layers 7": "--layers should be one of",
     "embed text.txt out.npy --model en --workers 2": "work only with",
