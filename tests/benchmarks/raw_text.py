@@ -1,8 +1,9 @@
 """Scores pipelines from raw text, by the programs with which others score.
 
-    python -m tests.benchmarks.raw_text DATA [--no-spacy]
+    python -m tests.benchmarks.raw_text DATA [--no-spacy] [--heads NAME …]
 
-DATA is the folder of the corpora, whose dev parts are read. Sentences, words, parts of
+DATA is the folder of the corpora, whose dev parts are read; scores go into the package's
+file, those of spaCy too unless it is left out. Sentences, words, parts of
 speech and trees are scored by `udtools`, the scorer of CoNLL 2018, on EWT's paragraphs and on ten
 sentences of GSD joined by spaces; "sentence ends" are F1 of the places where sentences
 end. Entities are spans of characters with their types, micro F1; KLUE's official figures
@@ -17,7 +18,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sklearn.metrics import roc_auc_score
 
@@ -40,6 +41,7 @@ from elmo_keras.heads.tagger.entities import (
 )
 from elmo_keras.heads.tagger.pipeline import WordPipeline
 from elmo_keras.heads.texts import read_text
+from elmo_keras.hub.catalogue import BOX
 from tests.benchmarks import runner
 from tools import make_heads as make
 
@@ -47,6 +49,7 @@ Span = tuple[int, int]
 Entity = tuple[int, int, str]
 KLUE = "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
 TREES = "Tokens Sentences Words UPOS XPOS UFeats Lemmas UAS LAS".split()
+ALSO = dict(UAS="UAS", UPOS="UPOS", XPOS="XPOS", UFeats="FEATS", Lemmas="LEMMA")
 KLUE_HELD_OUT = 0.2  # by the recipe of `ko-ner`
 
 
@@ -62,7 +65,7 @@ class Document(NamedTuple):
         return [word for sentence in self.sentences for word in sentence]
 
 
-def main(data: Path, /, *, no_spacy: bool = False) -> None:
+def main(data: Path, /, *, no_spacy: bool = False, heads: tuple[str, ...] = ()) -> None:
     systems = {"official": "official"}
     if not no_spacy:
         systems["spaCy"] = "with_spacy"
@@ -71,30 +74,53 @@ def main(data: Path, /, *, no_spacy: bool = False) -> None:
             name: stack.enter_context(runner.worker(script))
             for name, script in systems.items()
         }
-        print(f"Scored by {workers['official'].hello}, F1 × 100.\n")
+        official = workers["official"]
+        print(f"Scored by {official.hello}, F1 × 100.\n")
         columns = "measure", "raw text", "gold tokens", "spaCy, raw"
         runner.head("pipeline, text", *columns)
         ewt = list(read_treebank(data / "en_ewt/en_ewt-ud-dev.conllu"))
-        gsd = list(read_treebank(data / "ko_ud_gsd/ko_gsd-ud-dev.conllu", 10))
-        texts, read_by_spacy = [d.text for d in ewt], None
-        if not no_spacy:
-            read_by_spacy = workers["spaCy"].ask("read", texts=texts)
         gum = list(read_treebank(data / "en_ud_gum/en_gum-ud-dev.conllu"))
-        score_trees("en-ud", "EWT", ewt, workers["official"])
-        score_trees("en-ud", "GUM", gum, workers["official"])
-        score_trees("ko-ud", "GSD", gsd, workers["official"])
-        score_words("en-pos", "EWT", ewt, workers["official"], read_by_spacy)
-        score_words("en-pos", "GUM", gum, workers["official"])
-        score_words("ko-pos", "GSD", gsd, workers["official"])
-        score_entities(ewt, data, read_by_spacy)
-        score_tweets(data)
-        score_klue(data / KLUE, workers["official"])
-        score_roles(ewt, data / "en_srl_ewt/dev.conll")
-        for name in ("litbank", "gum"):
-            path = data / f"en_coref_{name}/dev.conll"
-            score_coreference(path, name, workers["official"])
-        score_answers(data / "en_qa/dev.json", data / "en_qa_unanswerable/dev.json")
-        score_reviews(data / "ko_nsmc/ratings_test.txt")
+        gsd = list(read_treebank(data / "ko_ud_gsd/ko_gsd-ud-dev.conllu", 10))
+        spacy = None
+        if not no_spacy:
+            spacy = workers["spaCy"].ask("read", texts=[d.text for d in ewt])
+        scorers = {
+            "en-ud": lambda: (
+                score_trees("en-ud", "EWT", ewt, official)
+                + score_trees("en-ud", "GUM", gum, official)
+            ),
+            "ko-ud": lambda: score_trees("ko-ud", "GSD", gsd, official),
+            "en-pos": lambda: (
+                score_words("en-pos", "EWT", ewt, official, spacy)
+                + score_words("en-pos", "GUM", gum, official)
+            ),
+            "ko-pos": lambda: score_words("ko-pos", "GSD", gsd, official),
+            "en-ner": lambda: score_entities(ewt, data, spacy) + score_tweets(data),
+            "ko-ner": lambda: score_klue(data / KLUE, official),
+            "en-srl": lambda: score_roles(ewt, data / "en_srl_ewt/dev.conll"),
+            "en-coref": lambda: [
+                row
+                for name, title in (("litbank", "LitBank"), ("gum", "OntoGUM"))
+                for row in score_coreference(
+                    data / f"en_coref_{name}/dev.conll", title, official
+                )
+            ],
+            "en-qa": lambda: score_answers(
+                data / "en_qa/dev.json", data / "en_qa_unanswerable/dev.json"
+            ),
+            "ko-sentiment": lambda: score_reviews(data / "ko_nsmc/ratings_test.txt"),
+        }
+        for name in heads or scorers:
+            rows = [{"pipeline": name} | row for row in scorers[name]()]
+            make.record(BOX / "scores.json", rows)
+
+
+def score_row(
+    text: str, score: str, value: float, *, part: str = "dev", **more: Any
+) -> dict[str, Any]:
+    """A row of the file of scores; `more` is what is said besides, and spaCy's score."""
+    row = {"text": text, "part": part, "score": score} | more
+    return row | {"elmo-keras": round(value, 2)}
 
 
 def read_treebank(path: Path, n_sentences: int | None = None) -> Iterator[Document]:
@@ -168,7 +194,7 @@ def score_words(
     gold: list[Document],
     official: runner.Worker,
     read_by_spacy: list[dict] | None = None,
-) -> None:
+) -> list[dict]:
     pipe = pipeline(name)
     found = [token["label"] for row in pipe(words_of(gold)) for token in row]
     tags = [t for d in gold for _, _, t in d.words]
@@ -183,6 +209,12 @@ def score_words(
         on_gold = f"{100 * right / len(tags):.2f}" if measure == "UPOS" else ""
         own, *others = (f"{score[measure]:.2f}" for score in scores)
         runner.row(f"`{name}`, {title}", measure, own, on_gold, *others or [""])
+    own, *others = (score["UPOS"] for score in scores)
+    more: dict[str, Any] = {"spaCy": round(others[0], 2)} if others else {}
+    return [
+        score_row(f"{title}, raw text", "F1 of UPOS", own, **more),
+        score_row(title, "accuracy", 100 * right / len(tags)),
+    ]
 
 
 def words_of(documents: list[Document]) -> list[list[str]]:
@@ -205,7 +237,7 @@ def official_scores(official, gold, documents):
 
 def score_trees(
     name: str, title: str, gold: list[Document], official: runner.Worker
-) -> None:
+) -> list[dict]:
     """All columns of `annotate`'s CoNLL-U; on the treebank's own sentences and words too."""
     pipe, columns = pipeline(name), []
     for texts in [d.text for d in gold], words_of(gold):
@@ -225,6 +257,15 @@ def score_trees(
     for measure in TREES:
         cells = [f"{scores[measure]:.2f}" for scores in columns]
         runner.row(f"`{name}`, {title}", measure, *cells, "")
+    return [
+        score_row(
+            text,
+            "LAS",
+            scores["LAS"],
+            also=", ".join(f"{name} {scores[key]:.2f}" for key, name in ALSO.items()),
+        )
+        for text, scores in zip((f"{title}, raw text", title), columns)
+    ]
 
 
 def micro_f1(counts: Iterable[Sequence[int]]) -> float:
@@ -233,13 +274,13 @@ def micro_f1(counts: Iterable[Sequence[int]]) -> float:
 
 def score_entities(
     documents: list[Document], data: Path, read_by_spacy: list[dict] | None
-) -> None:
+) -> list[dict]:
     """Entities of Universal NER over the texts of EWT, whose sentences it names."""
     examples = make.entity_sets(data)[make.UNER][1]
     path = data / "en_ner_uner/en_ewt-ud-dev.iob2"
     ids = re.findall("# sent_id = (.+)", path.read_text(encoding="utf-8"))
     by_id = dict(zip(ids, examples, strict=True))
-    pipe, gold = pipeline("en-ner"), []
+    pipe, gold, rows = pipeline("en-ner"), [], []
     for document in documents:
         end, spans = 0, []
         for name in re.findall("# sent_id = (.+)", document.rows):
@@ -252,49 +293,53 @@ def score_entities(
                 spans.append((words[first][0], words[last - 1][1], type_))
         gold.append(spans)
     on_tokens = pipe([e["tokens"] for e in examples])
-    cells = [f1_of_entities(map(entities, (e["tags"] for e in examples)), on_tokens)]
+    cells = [f1_of_entities([entities(e["tags"]) for e in examples], on_tokens), None]
     if read_by_spacy:
-        rows = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
-        cells.append(f"{micro_f1(map(count_spans, gold, rows)):.2f}")
-    for change in (str, str.lower, str.upper):
+        found = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
+        cells[1] = micro_f1(map(count_spans, gold, found))
+    for change, how in (
+        (str, ""),
+        (str.lower, ", lower case"),
+        (str.upper, ", capitals"),
+    ):
         texts = ["".join(map(change, d.text)) for d in documents]
         assert [*map(len, texts)] == [len(d.text) for d in documents]
         own = f1_of_entities(gold, pipe(texts))
-        measure = {
-            str: "entities",
-            str.lower: "in lower case",
-            str.upper: "in capitals",
-        }
-        runner.row("`en-ner`, UNER", measure[change], own, *cells or [""])
-        cells = []
+        texts = ["" if x is None else f"{x:.2f}" for x in cells]
+        runner.row("`en-ner`, UNER", f"entities{how}", f"{own:.2f}", *texts)
+        more: dict[str, Any] = {} if cells[1] is None else {"spaCy": round(cells[1], 2)}
+        rows.append(score_row(f"{make.UNER}, raw text{how}", "F1", own, **more))
+        cells = [None, None]
+    return rows
 
 
-def score_tweets(data: Path) -> None:
+def score_tweets(data: Path) -> list[dict]:
     """Names in tweets as people write them; handles and hashtags count neither way."""
     examples, texts, gold = make.entity_sets(data)[make.TWEETS][1], [], []
     for example in examples:
         ends = [*itertools.accumulate(len(token) + 1 for token in example["tokens"])]
-        begins = [0, *ends]
-        spans = entities(example["tags"])
+        begins, spans = [0, *ends], entities(example["tags"])
         gold.append([(begins[a], ends[b - 1] - 1, t) for a, b, t in spans])
         texts.append(" ".join(example["tokens"]))
-    cells = []
+    values = []
     for wanted, inputs in (
         (gold, texts),
         ([entities(e["tags"]) for e in examples], [e["tokens"] for e in examples]),
     ):
         rows = pipeline("en-ner")(inputs)
         rows = [[r for r in row if r["text"][0] not in "@#"] for row in rows]
-        cells.append(f1_of_entities(wanted, rows))
+        values.append(f1_of_entities(wanted, rows))
+    cells = (f"{x:.2f}" for x in values)
     runner.row("`en-ner`, tweets", "names, without handles and hashtags", *cells, "")
+    return [score_row(f"{make.TWEETS}, raw text", "F1", values[0])]
 
 
-def f1_of_entities(gold: Iterable, results: Iterable[list[dict]]) -> str:
+def f1_of_entities(gold: Iterable, results: Iterable[list[dict]]) -> float:
     found = ([(r["start"], r["end"], r["label"]) for r in row] for row in results)
-    return f"{micro_f1(map(count_spans, gold, found)):.2f}"
+    return micro_f1(map(count_spans, gold, found))
 
 
-def score_klue(path: Path, official: runner.Worker) -> None:
+def score_klue(path: Path, official: runner.Worker) -> list[dict]:
     blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
     rows = [
         [line.split("\t") for line in block.split("\n") if not line.startswith("##")]
@@ -310,9 +355,12 @@ def score_klue(path: Path, official: runner.Worker) -> None:
     for average in ("macro", "micro"):
         measure = f"characters, strict IOB2, {average}"
         runner.row("`ko-ner`, KLUE", measure, f"{scores[average]:.2f}", "", "")
+    also = f"KLUE's macro F1 {scores['macro']:.2f}"
+    title = "KLUE, a fifth, raw text, characters"
+    return [score_row(title, "F1", scores["micro"], also=also)]
 
 
-def score_roles(documents: list[Document], path: Path) -> None:
+def score_roles(documents: list[Document], path: Path) -> list[dict]:
     """Predicates, and arguments with their predicates, of EWT's sentences."""
     gold: dict[tuple, set] = {}  # of a sentence
     for example in read_roles(path):
@@ -333,7 +381,7 @@ def score_roles(documents: list[Document], path: Path) -> None:
                     for at, first, end, label in frames_
                 }
         pairs.append((wanted, {x for x in frames(found) if x[0] in known}))
-    columns = pairs, [*on_tokens]
+    columns, raw = (pairs, [*on_tokens]), []
     for measure in ("predicates", "arguments, exact"):
         cells = []
         for column in columns:
@@ -344,8 +392,12 @@ def score_roles(documents: list[Document], path: Path) -> None:
                 ]
                 for pair in column
             ]
-            cells.append(f"{micro_f1([count_spans(*pair) for pair in some]):.2f}")
+            cells.append(micro_f1([count_spans(*pair) for pair in some]))
+        raw.append(cells[0])
+        cells = (f"{x:.2f}" for x in cells)
         runner.row("`en-srl`, PropBank over EWT", measure, *cells, "")
+    title, also = "EWT, raw text, its own predicates", f"predicates {raw[0]:.2f}"
+    return [score_row(title, "F1", raw[1], also=also)]
 
 
 def frames(results: list[dict]) -> set[tuple]:
@@ -358,7 +410,7 @@ def frames(results: list[dict]) -> set[tuple]:
     }
 
 
-def score_coreference(path: Path, title: str, official: runner.Worker) -> None:
+def score_coreference(path: Path, title: str, official: runner.Worker) -> list[dict]:
     documents = [without_singletons(d) for d in read_documents(path)]
     pipe = pipeline("en-coref")
     gold, on_tokens, raw, in_text = [], [], [], []
@@ -381,24 +433,31 @@ def score_coreference(path: Path, title: str, official: runner.Worker) -> None:
         for key, response in ((in_text, raw), (gold, on_tokens))
     ]
     runner.row(f"`en-coref`, {title}", "CoNLL F1", *(f"{x:.2f}" for x in cells), "")
+    return [score_row(f"{title}, raw text", "CoNLL F1", cells[0])]
 
 
-def score_answers(path: Path, unanswerable: Path) -> None:
+def score_answers(path: Path, unanswerable: Path) -> list[dict]:
     results, some = [], [read_squad(path), read_squad(unanswerable)]
     for examples in some:
         questions = [" ".join(e["question"]) for e in examples]
         results.append(pipeline("en-qa")(questions, [e["text"] for e in examples]))
     texts, answers = [r["text"] for r in results[0]], [e["answers"] for e in some[0]]
-    for measure, value in squad_scores(squad_statistics(texts, answers)).items():
+    scores = squad_scores(squad_statistics(texts, answers))
+    for measure, value in scores.items():
         runner.row("`en-qa`, `en_qa`", measure, f"{100 * value:.2f}", "", "")
     has_answer = [bool(e["answers"]) for e in some[1]]
     doubts = [-r.get("no_answer_score", -r["score"]) for r in results[1]]
     area = roc_auc_score(has_answer, doubts)
     measure = "area under the ROC curve: has the text an answer?"
     runner.row("`en-qa`, `en_qa_unanswerable`", measure, f"{area:.2f}", "", "")
+    title, also = "SQuAD and others, `en_qa`, raw text", 100 * scores["exact match"]
+    return [
+        score_row(title, "F1", 100 * scores["F1"], also=f"exact match {also:.2f}"),
+        score_row("SQuAD 2.0, raw text", "has it an answer: AUC", 100 * area),
+    ]
 
 
-def score_reviews(path: Path) -> None:
+def score_reviews(path: Path) -> list[dict]:
     rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]]
     results = pipeline("ko-sentiment")([text for _, text, _ in rows])
     right = [
@@ -407,6 +466,7 @@ def score_reviews(path: Path) -> None:
     ]
     value = 100 * sum(right) / len(right)
     runner.row("`ko-sentiment`, NSMC", "accuracy", f"{value:.2f}", "", "")
+    return [score_row("Naver reviews, raw text", "accuracy", value, part="test")]
 
 
 if __name__ == "__main__":
