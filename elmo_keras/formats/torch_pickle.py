@@ -1,15 +1,16 @@
 """Tensors of PyTorch's `torch.save`, read without PyTorch.
 
-A pickle can name any function of Python to be called: here only the few opcodes and
-functions that a dictionary of tensors needs are followed, and all others are refused.
+A pickle can name any function of Python to be called: here only the few functions that a
+dictionary of tensors needs are called, and all others are refused. It may take any memory.
 """
 
+import collections
+import functools
 import io
 import math
 import pickle
-import pickletools
 import zipfile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,13 +18,6 @@ from elmo_keras.base.files import naming_damage
 
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before 2020
 _MAX_PICKLE = 2**20  # bytes of a pickle without the tensors' values
-_OPCODES = {ord(opcode.code): opcode.name for opcode in pickletools.opcodes}
-_NEEDED = (
-    "PROTO FRAME STOP MARK BINPUT LONG_BINPUT BINGET LONG_BINGET NONE NEWTRUE NEWFALSE "
-    "BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINSTRING BINSTRING GLOBAL "
-    "EMPTY_TUPLE TUPLE1 TUPLE2 TUPLE3 TUPLE EMPTY_LIST APPEND APPENDS EMPTY_DICT SETITEM "
-    "SETITEMS REDUCE BUILD BINPERSID"
-).split()
 _DTYPES = {"DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2"}
 
 
@@ -118,41 +112,13 @@ def _array(name, tensor, values):
     return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False)
 
 
-class _Dispatch(dict):
-    def __missing__(self, code):
-        raise ValueError(f"It has the opcode {_OPCODES[code]}, which no tensor needs.")
-
-
-class _Dictionary(dict):
-    def __setitem__(self, key, value):
-        if not isinstance(key, str):  # the hash of tuples in tuples takes for ever
-            raise ValueError(f"A key should be a string. It is a {type(key).__name__}.")
-        super().__setitem__(key, value)
-
-
-# The one in Python, which takes no more memory than the pickle has.
-_InPython: Any = pickle._Unpickler  # pyright: ignore[reportAttributeAccessIssue]
-
-
-class _Unpickler(_InPython):
-    dispatch = _Dispatch(
-        (code, load)
-        for code, load in _InPython.dispatch.items()
-        if _OPCODES[code] in _NEEDED
-    )
-
-    def load_empty_dictionary(self):
-        self.append(_Dictionary())
-
-    def leave_out_state(self):
-        self.stack.pop()  # that of a dictionary is about versions
-
-    dispatch[pickle.EMPTY_DICT[0]] = load_empty_dictionary
-    dispatch[pickle.BUILD[0]] = leave_out_state
+class _Unpickler(pickle.Unpickler):
+    """Calls nothing but what makes tensors and their dictionary."""
 
     def find_class(self, module, name):
         if (module, name) in _FUNCTIONS:
-            return _FUNCTIONS[module, name]
+            # Not the function itself, whose attributes a pickle can set.
+            return functools.partial(_FUNCTIONS[module, name])
         if module == "torch" and name in _DTYPES:
             return name
         raise ValueError(f"It asks for {module}.{name}, which no float tensors need.")
@@ -175,13 +141,6 @@ def _unpickle(file):
     return value
 
 
-def _make_dictionary(items=()):
-    dictionary = _Dictionary()
-    for key, value in items:
-        dictionary[key] = value
-    return dictionary
-
-
 def _rebuild(storage, offset, shape, strides, *_):
     """A tensor, from the arguments of PyTorch's functions that rebuild one."""
     sizes = (offset, *shape, *strides)
@@ -195,7 +154,7 @@ def _is_size(value):
 
 
 _FUNCTIONS = {
-    ("collections", "OrderedDict"): _make_dictionary,
+    ("collections", "OrderedDict"): collections.OrderedDict,
     ("torch._utils", "_rebuild_tensor"): _rebuild,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild,
     ("torch._utils", "_rebuild_parameter"): lambda tensor, *_: tensor,

@@ -1,25 +1,24 @@
 """Zips and tars: what is read, and what is refused within bounds."""
 
-import collections
+import contextlib
 import errno
 import io
 import os
 import tarfile
 import tracemalloc
-import warnings
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from elmo_keras.formats.archives import FREE_BYTES, read_archive
+from elmo_keras.formats.archives import FREE_BYTES, unpack
 from elmo_keras.formats.model_directory import find_model
 from tests.formats.conftest import contents, zipped
 
 
 def refused(path, message):
-    with pytest.raises(ValueError, match=message):
-        for _, blocks in read_archive(path):
-            collections.deque(blocks, maxlen=0)
+    with pytest.raises(ValueError, match=f"{path.name} should be .*{message}"):
+        unpack(path)
 
 
 def test_an_archive_is_unpacked_once_and_again_when_it_changes(directory, cache):
@@ -55,9 +54,8 @@ def test_what_can_not_be_unpacked_leaves_nothing(directory, cache, monkeypatch):
     ("offsets", "value", "message"),
     [
         ((6, 8), b"\1", "File .* is encrypted, password req"),
-        ((8, 10), bytes([14]), "Its compression should be"),
         ((22, 24), (100).to_bytes(4, "little"), "Bad CRC-32"),  # more than declared
-        ((26, 28), (50_000).to_bytes(2, "little"), "File name in directory.{,480}$"),
+        ((26, 28), (50_000).to_bytes(2, "little"), "File name in directory"),
     ],
 )
 def test_a_file_of_an_unusual_kind_is_refused(tmp_path, offsets, value, message):
@@ -68,37 +66,44 @@ def test_a_file_of_an_unusual_kind_is_refused(tmp_path, offsets, value, message)
         start = content.rindex(signature) + offset
         content[start : start + len(value)] = value
     path.write_bytes(content)
-    refused(path, f"^(a in )?.*m.zip .*{message}")
+    refused(path, message)
 
 
 OUTSIDE = "../a", "/etc/a", "b/../../a", "C:a", "b\\..\\..\\a"
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        *(([name], "lies outside of it") for name in OUTSIDE),
-        ([str(i) for i in range(22)], "more than 20 files"),
-        (["x" * 2**21], "It has a header that is too long"),
-        (["twice", "twice"], "two files of one name"),
-    ],
-)
-def test_names_that_are_no_files_of_a_model_are_refused(
-    tmp_path, monkeypatch, names, message
-):
+@pytest.fixture(params=["zip", "tar"])
+def pack(request, tmp_path):
+    """Writes a zip or a tar of files, name → content."""
+
+    def pack(files):
+        if request.param == "zip":
+            compression = {"compression": zipfile.ZIP_DEFLATED}
+            return zipped(tmp_path / "m", files, **compression)
+        with tarfile.open(tmp_path / "m", "w:gz") as archive:
+            for name, content in files.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+        return tmp_path / "m"
+
+    return pack
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_nothing_is_written_outside_of_the_cache(pack, cache, tmp_path, name):
+    path = pack({name: b"x", "options.json": b"{}"})
+    before = {*tmp_path.rglob("*")}
+    with contextlib.suppress(ValueError):  # tarfile refuses some names
+        unpack(path)
+    after = {*tmp_path.rglob("*")} - before
+    assert all(file.is_relative_to(cache) for file in after)
+    assert not Path("/etc/a").exists()
+
+
+def test_too_many_files_are_refused(pack, monkeypatch):
     monkeypatch.setattr("elmo_keras.formats.archives.MAX_MEMBERS", 20)
-    with tarfile.open(tmp_path / "m.tar", "w", format=tarfile.PAX_FORMAT) as archive:
-        for name in names:
-            archive.addfile(tarfile.TarInfo(name))
-    refused(tmp_path / "m.tar", f"m.tar .*{message}")
-    if len(names[0]) < 2**16:
-        with (
-            warnings.catch_warnings(action="ignore"),  # of a name twice
-            zipfile.ZipFile(tmp_path / "m.zip", "w") as archive,
-        ):
-            for name in names:
-                archive.writestr(name, b"")
-        refused(tmp_path / "m.zip", f"m.zip .*{message}")
+    refused(pack({str(i): b"" for i in range(21)}), "in 21 files or more")
 
 
 def test_links_are_left_out(tmp_path):
@@ -106,23 +111,14 @@ def test_links_are_left_out(tmp_path):
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
     with tarfile.open(tmp_path / "m.tar", "w") as archive:
         archive.addfile(link)
-    assert not [*read_archive(tmp_path / "m.tar")]
+    assert not [*unpack(tmp_path / "m.tar").iterdir()]
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar"])
-def test_a_bomb_is_refused_without_filling_the_memory(tmp_path, kind):
-    path, content = tmp_path / "bomb", bytes(FREE_BYTES * 3 // 2)
-    if kind == "zip":
-        zipped(path, {"a": content}, compression=zipfile.ZIP_DEFLATED)
-    else:
-        with tarfile.open(path, "w:gz") as archive:
-            info = tarfile.TarInfo("a")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    del content
+def test_a_bomb_is_refused_without_filling_the_memory(pack):
+    path = pack({"a": bytes(FREE_BYTES * 3 // 2)})
     tracemalloc.start()
     try:
-        refused(path, "bomb should be a complete zip or tar. Its .* bytes unpack to")
+        refused(path, "It unpacks to 100,663,296 bytes or more")
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()

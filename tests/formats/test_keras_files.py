@@ -1,9 +1,7 @@
 """Saved Keras models that were damaged or made to harm."""
 
 import io
-import json
 import zipfile
-from functools import partial
 
 import h5py
 import keras
@@ -42,26 +40,13 @@ def with_nan(content):
     return target.getvalue()
 
 
-def with_sizes(content, **sizes):
-    """Edits the sizes of the `Elmo` layer."""
-    config = json.loads(content)
-    (layer,) = (x for x in config["config"]["layers"] if x["class_name"] == "Elmo")
-    layer["config"]["config"].update(sizes)
-    return json.dumps(config).encode()
-
-
 @pytest.mark.parametrize(
     ("name", "edit", "message"),
     [
-        (WEIGHTS, lambda c: c[: len(c) // 2], "model.weights.h5 in .* an HDF5 file"),
-        (WEIGHTS, lambda c: None, "lacks {'model.weights.h5'}"),
+        (WEIGHTS, lambda c: c[: len(c) // 2], "should be a sound Keras model"),
+        (WEIGHTS, lambda c: None, "should be a sound Keras model"),
         (WEIGHTS, with_nan, "should hold finite numbers. Found: nan at"),
-        (CONFIG, lambda c: b"[" * 100_000, "config.json in .* should describe a"),
-        (
-            CONFIG,
-            partial(with_sizes, units=60_000),
-            "Its Elmo layer has .* model.weights.h5 holds",
-        ),
+        (CONFIG, lambda c: b"[" * 100_000, "should be a sound Keras model"),
     ],
 )
 def test_what_is_sound_is_loaded_and_all_else_refused(saved, name, edit, message):

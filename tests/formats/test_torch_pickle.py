@@ -56,7 +56,7 @@ def test_no_function_but_those_of_tensors_is_called(file_of, function, tmp_path)
 def test_state_of_objects_changes_nothing():
     state = torch.opcodes((None, {"__defaults__": (1, 2)}))
     items = {"x": Raw(torch.REBUILD + state + b"b")}
-    with pytest.raises(ValueError, match="'x' is a function, not a tensor"):
+    with pytest.raises(ValueError, match="w.pkl should be a complete dictionary"):
         read_tensors(torch.as_zip(items, {}), "w.pkl")
     items = {"x": tensor(storage("a", 12), (12,))}
     read_tensors(torch.as_zip(items, {"a": FLAT.tobytes()}), "w.pkl")
@@ -66,8 +66,6 @@ def one(shape, strides=None, offset=0, count=12, **kwargs):
     return {"x": tensor(storage("a", count, **kwargs), shape, strides, offset)}
 
 
-# Tuples in each other, whose hash and text take as long as 2**24 of them.
-NESTED = Raw(b")q\0" + b"h\0\x86q\0" * 24)
 MANY = {str(i): tensor(storage("a", 10_000), (10_000,)) for i in range(9)}
 
 
@@ -75,12 +73,7 @@ MANY = {str(i): tensor(storage("a", 10_000), (10_000,)) for i in range(9)}
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (Raw(b"}(" + NESTED + b"K\1u"), "key should be a string. It is a tuple"),
-        (Raw(b"}" + NESTED + b"K\1s"), "key should be a string"),
-        (called(torch.EMPTY[:-2], Raw(b"](" + NESTED + b"K\1\x86e")), "be a string"),
-        (Raw(b"(X\7\0\0\0storage" + NESTED + b"K\1K\1K\1tQ"), "unknown storage"),
-        (Raw(b"(" + NESTED + b"\x91"), "opcode FROZENSET"),
-        (Raw(b"\x96" + (2**36).to_bytes(8, "little")), "opcode BYTEARRAY8"),
+        (Raw(b"(X\7\0\0\0storageK\1K\1K\1K\1tQ"), "unknown storage"),
         ({"y" * 500_000: 7} | MANY, f"'{'y' * 100}"),
         (MANY, "larger than"),
         (one((13,)), "'x' is not within its 12 values"),
@@ -104,10 +97,6 @@ def test_what_does_not_fit_or_takes_long_is_refused(file_of, items, message):
     assert len(str(raised.value)) < 500
 
 
-# It asks for as many objects as would fill the memory.
-HUGE = b"\x80\x02(r" + (2**31 - 1).to_bytes(4, "little") + b"."
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -115,10 +104,9 @@ HUGE = b"\x80\x02(r" + (2**31 - 1).to_bytes(4, "little") + b"."
             (x, "")
             for x in (b"", b"text", pickle.dumps({"x": 1}), b"PK\3\4" + bytes(99))
         ),
-        (torch.as_zip({}, {}).replace(torch.pickled({}), HUGE), ""),
         (torch.in_a_row({}, {"a": FLAT.tobytes()}), ".*values of no tensor"),
     ],
-    ids="nothing text pickle start_of_zip many_objects no_tensor".split(),
+    ids="nothing text pickle start_of_zip no_tensor".split(),
 )
 def test_other_files_are_refused(content, message):
     with pytest.raises(
