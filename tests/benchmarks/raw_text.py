@@ -298,17 +298,17 @@ def score_entities(
         found = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
         cells[1] = micro_f1(map(count_spans, gold, found))
     for change, how in (
-        (str, ""),
-        (str.lower, ", lower case"),
-        (str.upper, ", capitals"),
+        (str, "raw text"),
+        (str.lower, "lower case"),
+        (str.upper, "capitals"),
     ):
         texts = ["".join(map(change, d.text)) for d in documents]
         assert [*map(len, texts)] == [len(d.text) for d in documents]
         own = f1_of_entities(gold, pipe(texts))
         texts = ["" if x is None else f"{x:.2f}" for x in cells]
-        runner.row("`en-ner`, UNER", f"entities{how}", f"{own:.2f}", *texts)
+        runner.row("`en-ner`, UNER", f"entities, {how}", f"{own:.2f}", *texts)
         more: dict[str, Any] = {} if cells[1] is None else {"spaCy": round(cells[1], 2)}
-        rows.append(score_row(f"{make.UNER}, raw text{how}", "F1", own, **more))
+        rows.append(score_row(f"{make.UNER}, {how}", "F1", own, **more))
         cells = [None, None]
     return rows
 
@@ -331,7 +331,7 @@ def score_tweets(data: Path) -> list[dict]:
         values.append(f1_of_entities(wanted, rows))
     cells = (f"{x:.2f}" for x in values)
     runner.row("`en-ner`, tweets", "names, without handles and hashtags", *cells, "")
-    return [score_row(f"{make.TWEETS}, raw text", "F1", values[0])]
+    return [score_row(f"{make.TWEETS}, as people write them", "F1", values[0])]
 
 
 def f1_of_entities(gold: Iterable, results: Iterable[list[dict]]) -> float:

@@ -37,8 +37,13 @@ def main(data: Path, work: Path, /, *names: str) -> None:
         if recipe.predicates:
             heads[BOX / name / PREDICATES] = PredicateTagging(), recipe.predicates
         for folder, (task, own) in heads.items():
-            examples = read_data(task, settings(work, name, own)).dev[1::2]
-            score(str(folder.relative_to(BOX)), folder, task, examples)
+            dev = read_data(task, settings(work, name, own)).dev
+            parts = {"": dev}
+            if not recipe.predicates:
+                parts = make.held_out_parts(name, recipe, data, dev)
+            for text, examples in parts.items():
+                title = f"{folder.relative_to(BOX)} {text}".strip()
+                score(title, folder, task, examples[1::2])
 
 
 def settings(work, name, own) -> Settings:
