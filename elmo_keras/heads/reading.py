@@ -64,6 +64,13 @@ def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
             yield list(block)
 
 
+def column_names(sentences: Iterable[Iterable[tuple[int, str]]]) -> list[str]:
+    """The names of the columns of CoNLL-U Plus, in its first line; [] without them."""
+    _, first = next((line for block in sentences for line in block), (1, ""))
+    mark = "# global.columns ="
+    return first.removeprefix(mark).split() if first.startswith(mark) else []
+
+
 def malformed(path: str | Path, line: int | str, reason: object) -> ValueError:
     return ValueError(f"{path}:{line}: {reason}")
 

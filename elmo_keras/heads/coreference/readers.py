@@ -9,6 +9,7 @@ from elmo_keras.heads.reading import (
     SPACES,
     Rows,
     check_any,
+    conllu_columns,
     malformed,
     numbered_lines,
     parse_all,
@@ -105,6 +106,65 @@ def _read_document(path, header, lines):
     }
 
 
+def read_corefud(path: str | Path) -> list[dict]:
+    """The documents of CorefUD: CoNLL-U with `Entity=` in MISC, see `read_documents`.
+
+    Empty nodes are left out, and with them mentions of these alone; a mention in pieces is
+    read from the first to the last one.
+    """
+    documents: list[dict] = []
+    opened = collections.defaultdict(list)
+    position, speaker, n_tokens = 0, "", 0
+
+    def parse(line):
+        nonlocal position, speaker, n_tokens
+        if line.startswith("# global.Entity ="):
+            names = line.partition("=")[2].strip().split("-")
+            position = next((names.index(x) for x in ("eid", "GRP") if x in names), 0)
+        if line.startswith("# newdoc") or not documents:
+            _, _, name = line.partition("id = ")
+            documents.append({"name": name, "part": 0, "sentences": [[]]})
+            documents[-1] |= {"speakers": [[]], "clusters": {}}
+            opened.clear()
+            n_tokens = 0
+        document = documents[-1]
+        if not line and document["sentences"][-1]:
+            document["sentences"].append([])
+            document["speakers"].append([])
+        if line.startswith("# speaker ="):
+            speaker = line.partition("=")[2].strip()
+        number, *columns = conllu_columns(line) if line else "#"
+        if number == "#" or "-" in number:
+            return
+        if is_word := number.isdecimal():
+            document["sentences"][-1].append(columns[0])
+            document["speakers"][-1].append(speaker)
+            n_tokens += 1
+        fields = (x for x in columns[8].split("|") if x.startswith("Entity="))
+        for match in _ENTITY.finditer(next(fields, "").partition("=")[2]):
+            begins, attributes, part, of, ends = match.groups()
+            entity = attributes.split("-")[position] if begins else attributes
+            if begins and part in (None, "1"):
+                opened[entity].append(n_tokens - is_word)
+            if ends and part == of:
+                if not opened[entity]:
+                    raise ValueError(f"{entity}) ends a mention that did not begin")
+                first = opened[entity].pop()
+                if first < n_tokens:
+                    mentions = document["clusters"].setdefault(entity, set())
+                    mentions.add((first, n_tokens - 1))
+
+    parse_all(path, numbered_lines(path), parse)
+    for document in documents:
+        document["clusters"] = [sorted(x) for x in document["clusters"].values()]
+        for name in "sentences", "speakers":
+            document[name] = [*filter(None, document[name])]
+    return check_any(path, [x for x in documents if x["sentences"]])
+
+
+_ENTITY = re.compile(r"(\()?([^()\[\]]+)(?:\[(\d+)/(\d+)\][^()]*)?(\))?")
+
+
 def without_singletons(document: Mapping) -> dict:
     clusters = [cluster for cluster in document["clusters"] if len(cluster) > 1]
     return {**document, "clusters": clusters}
@@ -150,7 +210,7 @@ def read_document_rows(rows: Rows, source: str | Path) -> list[dict]:
             mentions = {_mention(mention, n_tokens) for mention in cluster}
             clusters.append(sorted(mentions))
         return {
-            "name": str(row.get("name", source)),
+            "name": str(row.get("name", row.get("doc_key", source))),
             "part": 0,
             "sentences": sentences,
             "speakers": speakers,

@@ -1,6 +1,7 @@
 """Coreference as a task."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from elmo_keras.heads.task import Task
 class Coreference(Task):
     """Trains a model of coreference: which mentions refer to the same entity.
 
-    Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size
+    Files have the columns of CoNLL-2012, or are CorefUD (.conllu), or JSON with
+    `sentences` and `clusters`. Each step reads one document, so --batch-size
     has no effect; the documents of --train are cut into parts of --sentences. The first
     score is the mean F1 of MUC, B³ and CEAF φ4; the scores of links get the constant that
     raises it most on --dev. Whether entities that are mentioned only once are learned,
@@ -52,7 +54,9 @@ class Coreference(Task):
         _check_scipy()
         if is_json(path):
             return super().read(path, training=training)
-        return self._parts(readers.read_documents(path), training)
+        is_conllu = ".conllu" in Path(path).suffixes
+        read = readers.read_corefud if is_conllu else readers.read_documents
+        return self._parts(read(path), training)
 
     def read_rows(self, rows, source, *, training=False):
         _check_scipy()

@@ -12,6 +12,7 @@ TAG = re.compile(rf"{OUTSIDE}|[{BEGIN}{INSIDE}]-{_TYPE}")
 # Words in a file that are prefixes, tags of another scheme, or signs for no entity.
 _NO_TYPE = rf"(?i:[{BEGIN}{INSIDE}O0]([-_/:].*)?|.*[-_/:][{BEGIN}{INSIDE}])"
 _TYPE_ALONE = re.compile(rf"(?!{_NO_TYPE}$){_TYPE}")
+_AT_END = re.compile(rf"{_TYPE}_[BI]")
 UNTYPED = "ENTITY"  # the type of entities that have none
 
 
@@ -55,8 +56,15 @@ def full_tags(tags: Iterable[str]) -> dict[str, str]:
 
     >>> full_tags(["O", "PERSON"]), full_tags("OIB")["I"]
     ({'PERSON': 'I-PERSON'}, 'I-ENTITY')
+    >>> full_tags(["PER_B", "-"])
+    {'PER_B': 'B-PER', '-': 'O'}
     """
     alone = set(tags) - {OUTSIDE}
+    if OUTSIDE not in tags and (signs := alone & {"_", "-"}):
+        full = full_tags([OUTSIDE, *alone - signs])
+        return full | dict.fromkeys(signs, OUTSIDE)
+    if alone and all(map(_AT_END.fullmatch, alone)):  # as Naver writes them
+        return {tag: f"{tag[-1]}-{tag[:-2]}" for tag in alone}
     if alone & {"B", "I"} and alone <= {*BEGIN, *INSIDE}:
         return {prefix: f"{prefix}-{UNTYPED}" for prefix in alone}
     if OUTSIDE in tags and all(map(_TYPE_ALONE.fullmatch, alone)):

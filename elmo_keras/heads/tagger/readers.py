@@ -12,12 +12,21 @@ from elmo_keras.heads.reading import (
     Rows,
     blocks,
     check_any,
+    column_names,
     conllu_columns,
     malformed,
     parse_all,
     read_strings,
 )
-from elmo_keras.heads.tagger.entities import OUTSIDE, PREDICATE, TAG, full_tags, to_bio
+from elmo_keras.heads.tagger.entities import (
+    OUTSIDE,
+    PREDICATE,
+    TAG,
+    UNTYPED,
+    bio_tags,
+    full_tags,
+    to_bio,
+)
 
 MARK = "-DOCSTART-"
 
@@ -26,20 +35,26 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
     """Words of CoNLL-U and their universal parts of speech: `{"tokens": […], "tags": […]}`.
 
     With `entities`, tags are the BIO tags of `name=`, `NE=` or `NER=` in MISC, or of a tag
-    alone there. Multiword tokens and empty nodes are left out.
+    alone there; they may have any scheme of `read_columns`. Multiword tokens and empty
+    nodes are left out.
     """
+    sentences = list(blocks(path))
+    misc = [x.rpartition("\t")[2] for s in sentences for _, x in s] * entities
+    full = full_tags({OUTSIDE, *map(_misc_tag, misc)})
 
     def parse(line):
         columns = conllu_columns(line)
         if not columns[0].isdecimal():
             return None
-        in_misc = filter(None, map(_IN_MISC.fullmatch, columns[9].split("|")))
-        tag = next((m["tag"] for m in in_misc), OUTSIDE) if entities else columns[3]
+        tag = columns[3]
+        if entities:
+            tag = _misc_tag(columns[9])
+            to_bio([tag := full.get(tag, tag)])  # checks it
         if not columns[1] or tag in ("", "_"):
             raise ValueError("the word or its part of speech is missing")
         return columns[1], tag
 
-    examples = _read_sentences(path, blocks(path), parse, as_bio=entities)
+    examples = _read_sentences(path, sentences, parse, as_bio=entities)
     if entities and not any({*example["tags"]} - {OUTSIDE} for example in examples):
         raise ValueError(
             f"{path} has no entities: they are expected in the last column, such as "
@@ -48,7 +63,14 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
     return examples
 
 
-_IN_MISC = re.compile(rf"((NER|NE|name)=)?(?P<tag>{TAG.pattern})")
+def _misc_tag(misc):
+    for field in misc.split("|"):
+        key, _, value = field.partition("=")
+        if key in ("NER", "NE", "name"):
+            return value
+        if TAG.fullmatch(field):
+            return field
+    return OUTSIDE
 
 
 def _read_sentences(path, sentences, parse, *, as_bio):
@@ -69,28 +91,33 @@ def read_columns(
     """Words and entities: `{"tokens": […], "tags": […]}` with BIO tags.
 
     Tags have any scheme of `to_bio`, or are types alone, or prefixes alone, whose entities
-    have the type `ENTITY`. Columns are separated by tabs, or else by spaces. If the first one
-    counts the words of each sentence, as in GermEval and Universal NER, the word is the
-    second and its tag the third; otherwise these are the first and the last one, and all
-    lines have the same number of columns. `columns` are the positions of word and tag, from
-    1. Lines without a word, `-DOCSTART-` and comments are left out. Of CoNLL-U, the
-    entities in MISC are read, see `read_conllu`.
+    have the type `ENTITY`, or end in `_B` and `_I`. Columns are separated by tabs, or else
+    by spaces, and all lines have the same number of them. `columns` are the positions of
+    word and tag, from 1. By default these are the first and the last one; or `FORM` and
+    `NE`, `NER` or the last one of CoNLL-U Plus; or, after a column of numbers, the second
+    one, and the third one or the last one, whichever has tags. Lines without a word,
+    `-DOCSTART-` and comments are left out. Of CoNLL-U, the entities in MISC are read, see
+    `read_conllu`; of WebAnno's TSV 3, the named entities, or else the first layer.
     """
     sentences = list(blocks(path))
-    tokens = [[_columns(x) for _, x in s if x[0] != "#"] for s in sentences]
-    rows = [row for rows in tokens for row in rows]
-    word, tag, n_read = 0, -1, None
+    if sentences and sentences[0][0][1].startswith("#FORMAT=WebAnno TSV 3"):
+        return _read_webanno(path, sentences)
+    tokens = [_columns(x) for s in sentences for _, x in s if x[0] != "#"]
+    rows = [row for row in tokens if MARK not in row[:2]]
+    names = column_names(sentences)
     if columns is not None:
         word, tag = (column - 1 for column in columns)
     elif rows and all(len(row) == 10 and CONLLU_ID.fullmatch(row[0]) for row in rows):
         return read_conllu(path, entities=True)
-    elif rows and _are_counted(tokens):
-        word, tag, n_read = 1, 2, 3
-        rows = [row[:n_read] for row in rows]
-    lengths = collections.Counter(len(row) for row in rows if MARK not in row[:2])
+    else:
+        word, tag = _find_columns(rows, names)
+    # After a number, a word and its tag there may be more columns in some lines.
+    n_read = 3 if (word, tag) == (1, 2) and not (names or columns) else None
+    rows = [row[:n_read] for row in rows]
+    lengths = collections.Counter(map(len, rows))
     ((usual, _),) = lengths.most_common(1) or [(0, 0)]
     n_columns = max(usual, word + 1, tag + 1, 2)
-    tags = {row[tag] for row in rows if len(row) == n_columns and MARK not in row[:2]}
+    tags = {row[tag] for row in rows if len(row) == n_columns}
     full = full_tags(tags)
 
     def parse(line):
@@ -104,20 +131,64 @@ def read_columns(
                 f"{n_columns} columns are expected, among them a word and its tag, as "
                 f"in most lines, not {len(row)}"
             )
+        if names and not row[0].isdecimal():  # a multiword token or an empty node
+            return None
         name = full.get(row[tag], row[tag])
-        to_bio([name])  # checks it
+        try:
+            to_bio([name])
+        except ValueError as error:
+            raise ValueError(f"{error}. `--columns` names word and tag") from None
         return (row[word], name) if row[word] else None
 
     return _read_sentences(path, sentences, parse, as_bio=True)
 
 
-def _are_counted(sentences):
-    """Whether the first columns are 1, 2, … in each sentence, before a word and its tag."""
-    return all(
-        row[0] == str(i) and len(row) > 2
-        for rows in sentences
-        for i, row in enumerate(rows, 1)
+def _find_columns(rows, names):
+    """The columns of word and tag: 0 is the first, −1 the last."""
+    if "FORM" in names:
+        tags = [i for i, name in enumerate(names) if name.rpartition(":")[2] in _NAMES]
+        return names.index("FORM"), tags[0] if tags else -1
+    if not all(row[0].isdecimal() and len(row) > 2 for row in rows):
+        return 0, -1
+    by_column = {i: [row[i] for row in rows] for i in (2, -1)}
+    are_tags = (
+        i
+        for i, cells in by_column.items()
+        if full_tags(cells) or 2 * sum(map(bool, map(TAG.fullmatch, cells))) > len(rows)
     )
+    return 1, next(are_tags, -1)
+
+
+_NAMES = "NE", "NER", "NAME"  # of columns with entities
+_WEBANNO = re.compile(r"^(.*?)(?:\[(\d+)\])?(?:\|.*)?$")
+
+
+def _read_webanno(path, sentences):
+    lines = [line for block in sentences for _, line in block]
+    layers = [x.split("|") for x in lines if x.startswith("#T_SP=")]
+    column, place = 3, 3
+    for i, (name, *features) in enumerate(layers):
+        if "NamedEntity" in name or not i:
+            place = column + ("value" in features and features.index("value"))
+        column += max(1, len(features))
+    last = None  # number of the span before
+
+    def parse(line):
+        nonlocal last
+        columns = line.split("\t")
+        if line[0] == "#" or "." in columns[0]:  # a part of a token
+            return None
+        if len(columns) <= place:
+            raise ValueError(f"{place + 1} columns separated by tabs are expected")
+        label, number = _WEBANNO.findall(columns[place])[0]
+        label, before, last = label.replace("\\", ""), last, number
+        if label in ("_", ""):
+            return columns[2], OUTSIDE
+        tag = f"{'I' if last and last == before else 'B'}-{label.replace('*', UNTYPED)}"
+        to_bio([tag])  # checks it
+        return columns[2], tag
+
+    return _read_sentences(path, sentences, parse, as_bio=True)
 
 
 def _columns(line: str) -> list[str]:
@@ -134,10 +205,15 @@ def read_roles(path: str | Path) -> list[dict]:
 
     The columns are the word, the predicate (its lemma, or `-`), and BIO tags or brackets
     for each predicate of the sentence in turn, as in CoNLL-2005; or all columns of
-    CoNLL-2012. `predicate` is 1 at the predicate of the example, else 0.
+    CoNLL-2012, of CoNLL-2009, whose arguments are their heads alone, or of Universal
+    PropBank, merged with its treebank. `predicate` is 1 at the predicate of the example, else 0.
     """
-    examples = []
-    for block in blocks(path):
+    examples, sentences = [], list(blocks(path))
+    names = column_names(sentences)
+    for block in sentences:
+        if "UP:ARGSPANS" in names:
+            examples += _read_propbank(path, block, names)
+            continue
         lines = [(n, x) for n, x in block if not x.startswith(("#begin ", "#end "))]
         rows = parse_all(path, lines, _role_columns)
         predicates = [i for i, columns in enumerate(rows) if columns[1] != "-"]
@@ -151,19 +227,50 @@ def read_roles(path: str | Path) -> list[dict]:
                 raise malformed(path, number, reason)
         for column, predicate in enumerate(predicates, 2):
             cells = [(number, row[column]) for (number, _), row in zip(lines, rows)]
-            example = {
-                "tokens": [row[0] for row in rows],
-                "predicate": [int(i == predicate) for i in range(len(rows))],
-                "tags": _role_tags(path, cells),
-            }
-            examples.append(example)
+            tags = _role_tags(path, cells)
+            examples.append(_frame([row[0] for row in rows], predicate, tags))
     return check_any(path, examples)
+
+
+def _frame(tokens, predicate, tags):
+    """An example; the predicate is tagged where the format doesn't."""
+    if tags[predicate] == OUTSIDE:
+        tags[predicate] = f"B-{PREDICATE}"
+    marks = [int(i == predicate) for i in range(len(tokens))]
+    return {"tokens": tokens, "predicate": marks, "tags": tags}
+
+
+def _read_propbank(path, block, names):
+    """The predicates of a sentence with their arguments, such as `A0:1-3|A1:5`."""
+    cells = [(n, dict(zip(names, x.split("\t")))) for n, x in block if x[0] != "#"]
+    words = [(n, row) for n, row in cells if row["ID"].isdecimal()]
+    tokens = [row["FORM"] for _, row in words]
+
+    def parse(row):
+        if row["UP:PRED"] == "_":
+            return None
+        spans = []
+        for argument in row["UP:ARGSPANS"].split("|"):
+            if argument == "_":
+                continue
+            label, _, bounds = argument.rpartition(":")
+            first, _, last = bounds.partition("-")
+            spans.append((int(first) - 1, int(last or first), label))
+            if not (label and 0 < int(first) <= spans[-1][1] <= len(tokens)):
+                raise ValueError(f"A0:FIRST-LAST is expected, not {argument!r}")
+        return _frame(tokens, int(row["ID"]) - 1, bio_tags(spans, len(tokens)))
+
+    return parse_all(path, words, parse)
 
 
 def _role_columns(line):
     """The word, its predicate and the roles; of CoNLL-2012's columns, these alone."""
     columns = _columns(line)
-    if len(columns) > 11 and columns[2].isdecimal():
+    if len(columns) > 13 and columns[0].isdecimal() and columns[8].isdecimal():
+        word, predicate, *roles = columns[1], columns[13], *columns[14:]  # CoNLL-2009
+        roles = ["*" if role == "_" else f"({role}*)" for role in roles]
+        columns = [word, "-" if predicate == "_" else predicate, *roles]
+    elif len(columns) > 11 and columns[2].isdecimal():
         columns = [columns[3], columns[7], *columns[11:-1]]
     if len(columns) < 2 or not all(columns):
         raise ValueError("a word, its predicate or `-`, and roles are expected")
@@ -238,7 +345,6 @@ def read_role_rows(rows: Rows, source: str | Path) -> list[dict]:
                 f"`predicate` should be the position of a token, "
                 f"not {shortened(position):.80}"
             )
-        marks = [int(i == position) for i in range(len(tokens))]
-        return {"tokens": tokens, "predicate": marks, "tags": tags}
+        return _frame(tokens, position, tags)
 
     return check_any(source, parse_all(source, rows, parse))

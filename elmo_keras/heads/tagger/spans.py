@@ -31,6 +31,8 @@ _SPANS = "spans", "label", "labels", "entities"
 _ANNOTATIONS = "annotations", "completions"  # of Label Studio, now and until 2020
 _BEGIN, _END = ("start", "start_offset", "begin"), ("end", "end_offset")
 _LABEL = "label", "labels", "type"
+_KLUE = re.compile(r"## \S+\t")  # the name of a text, before it
+_INLINE = re.compile(r"<([^<>]+):([A-Z]{2,})>")
 _NAMED = 5  # spans that a warning names
 _WHOLE = "it is read as a whole word"
 
@@ -59,7 +61,9 @@ class Document(NamedTuple):
 def holds_spans(path: Path) -> bool:
     """Whether the name of a file, or a folder, says that it holds spans of texts."""
     is_span_file = any(suffix in path.suffixes for suffix in (BRAT, DOC_BIN))
-    return path.is_dir() or is_json(path) or is_span_file
+    if path.is_dir() or is_json(path) or is_span_file:
+        return True
+    return path.is_file() and _is_klue(path)
 
 
 def read_spans(path: str | Path, tokenizer: str = "words") -> list[dict]:
@@ -132,12 +136,47 @@ def _documents(path: Path) -> Iterator[Document | dict | None]:
         yield _read_brat(path)
     elif path.suffix == DOC_BIN:
         yield from _read_doc_bin(path)
+    elif not is_json(path) and _is_klue(path):
+        for number, line in numbered_lines(path):
+            if match := _KLUE.match(line):
+                yield _read_inline(path, number, line[match.end() :])
     else:
         yield from _documents_of_rows(path, read_rows(path))
 
 
-def _documents_of_rows(path, rows):
+def _is_klue(path):
+    start = itertools.islice(numbered_lines(path), 10)
+    return any(_KLUE.match(line) for _, line in start)
+
+
+def _read_inline(path, number, line):
+    """A text with its spans in angle brackets: `<서울:LC>에`."""
+    text, spans, at = "", [], 0
+    for match in _INLINE.finditer(line):
+        text += line[at : match.start()]
+        span = Span(len(text), len(text) + len(match[1]), match[2])
+        spans.append((number, span))
+        text, at = text + match[1], match.end()
+    return Document(path, text + line[at:], spans)
+
+
+def _rows_within(rows):
+    """The texts within rows that hold many, as of NER Annotator and NIKL."""
     for place, row in rows:
+        if "classes" in row and "annotations" in row:
+            pairs = filter(None, row["annotations"])
+            for i, (text, spans) in enumerate(pairs, 1):
+                yield f"annotation {i}", {"text": text, **spans}
+        elif isinstance(row.get("document"), list):
+            for sentence in itertools.chain(*(d["sentence"] for d in row["document"])):
+                spans = {"text": sentence["form"], "spans": sentence.get("NE") or []}
+                yield sentence.get("id", place), spans
+        else:
+            yield place, row
+
+
+def _documents_of_rows(path, rows):
+    for place, row in _rows_within(rows):
         try:
             yield _read_row(path, place, row)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -236,7 +275,7 @@ def _is_labelled(value):
 def _span(value):
     text = None
     if isinstance(value, Mapping):
-        text, keys = value.get("text"), (_BEGIN, _END, _LABEL)
+        text, keys = value.get("text", value.get("form")), (_BEGIN, _END, _LABEL)
         value = [next((value[k] for k in ks if k in value), None) for ks in keys]
     match value:
         case [int(begin), int(end), str(label) | [str(label)]] if label:

@@ -123,8 +123,8 @@ class SpanTagging(Tagging):
 class EntityTagging(SpanTagging):
     """Trains a tagger of named entities, or of other spans that don't overlap.
 
-    Files are texts with labelled spans as doccano, Label Studio, Prodigy, brat and spaCy
-    write them; columns with entities as IO, BIO, BIOES or BMES; or CoNLL-U with entities in
+    Files are texts with labelled spans as doccano, Label Studio, Prodigy, brat, spaCy,
+    INCEpTION and others write them; columns with entities as IO, BIO, BIOES or BMES; or CoNLL-U with entities in
     MISC. The score is F1 of entities.
 
         elmo-keras train-head ner --train train.jsonl --output DIR
@@ -185,7 +185,7 @@ class RoleTagging(SpanTagging):
     """Trains a tagger of semantic roles, and one that finds their predicates.
 
     Files have columns with the word, the predicate, and BIO tags or brackets for each
-    predicate. The score is F1 of arguments as the script of CoNLL-2005 counts, without the
+    predicate, or are CoNLL-2009, 2012 or Universal PropBank. The score is F1 of arguments as the script of CoNLL-2005 counts, without the
     predicate itself, which is given.
 
         elmo-keras train-head srl --train train.conll --dev dev.conll --output DIR

@@ -3,7 +3,11 @@
 import pytest
 
 from elmo_keras.heads import read_documents
-from elmo_keras.heads.coreference.readers import read_document_rows, windows
+from elmo_keras.heads.coreference.readers import (
+    read_corefud,
+    read_document_rows,
+    windows,
+)
 from tests.support.readers import check_refusal, check_row_refusal
 
 BEGIN, END = "#begin document (d/one); part 002\n", "\n#end document\n"
@@ -132,3 +136,46 @@ def test_rows_in_memory_become_the_documents_of_a_file(file):
 @pytest.mark.parametrize("bad, reason", WRONG_ROWS)
 def test_a_wrong_row_in_memory_is_refused_by_its_name(bad, reason):
     check_row_refusal(read_document_rows, ROW, bad, reason)
+
+
+def corefud(*rows):
+    """Lines of CoNLL-U with these numbers, words and entities."""
+    rows = [(i, word, *7 * "_", entity) for i, word, entity in rows]
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+COREFUD = "# newdoc id = d\n# global.Entity = etype-eid-other\n# speaker = Ann\n"
+COREFUD += corefud(
+    ("1", "A", "Entity=(person-e1-x(place-e2)"),
+    ("2-3", "bc", "_"),
+    ("2", "b", "SpaceAfter=No|Entity=e1)(person-e3[1/2]-y)"),
+    ("2.1", "_", "Entity=(person-e4)"),
+    ("3", "c", "Entity=(person-e3[2/2]-y"),
+    ("4", "d", "Entity=e3[2/2])"),
+)
+COREFUD += "\n# speaker = Bob\n" + corefud(("1", "e", "Entity=(person-e1)")) + "\n"
+
+
+def test_documents_of_corefud_are_read(file):
+    path = file(COREFUD + "# newdoc id = e\n" + corefud(("1", "f", "_")))
+    first, second = read_corefud(path)
+    assert first["name"] == "d" and first["sentences"] == [["A", "b", "c", "d"], ["e"]]
+    assert first["speakers"] == [["Ann"] * 4, ["Bob"]]
+    assert first["clusters"] == [[(0, 0)], [(0, 1), (4, 4)], [(1, 3)]]
+    assert second["sentences"] == [["f"]] and second["clusters"] == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (
+            COREFUD.replace("e3[2/2])", "e9)"),
+            9,
+            r"e9\) ends a mention that did not beg",
+        ),
+        (COREFUD.replace("\td\t", "\td\t_\t"), 9, "10 columns separated by tabs"),
+        ("a b\n", 1, "10 columns separated by tabs"),
+    ],
+)
+def test_a_malformed_line_of_corefud_is_reported_with_its_place(row, file):
+    check_refusal(read_corefud, *row, file)

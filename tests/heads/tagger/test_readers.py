@@ -42,6 +42,37 @@ ate eat O B-V
 
 Yes -
 """
+# Token numbers are left out with the multiword token and the empty node.
+PLUS = """# global.columns = ID FORM UPOS GOLD:NER
+1|A|PROPN|B-A
+2-3|bc|_|_
+2|b|VERB|_
+3|c|PRON|_
+3.1|d|_|_
+""".replace("|", "\t")
+WEBANNO = """#FORMAT=WebAnno TSV 3.3
+#T_SP=de.tudarmstadt.ukp.dkpro.core.api.lexmorph.type.pos.POS/PosValue
+#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity/identifier/value
+
+
+#Text=Ann Lee left Bonn
+1-1|0-3|Ann|PROPN|*[1]|PER[1]|
+1-2|4-7|Lee|PROPN|*[1]|PER[1]/ORG[2]|
+1-3|8-12|left|VERB|_|_|
+1-3.1|8-10|le|_|_|OTH|
+1-4|13-17|Bonn|PROPN|*|LOC|
+""".replace("|", "\t").replace("/", "|")
+CONLL_2009 = "\n".join(
+    "\t".join([str(i), form, "1", "1", *"____", "2", "2", "_", "_", *cells])
+    for i, (form, *cells) in enumerate(
+        [("Ann", "_", "_", "A0"), ("is", "Y", "be.01", "_"), ("1", "_", "_", "A1")], 1
+    )
+)
+PROPBANK = """# global.columns = ID FORM UP:PRED UP:ARGHEADS UP:ARGSPANS
+1|A|_|_|_
+2|b|_|_|_
+3|ran|run.01|A0:2|A0:1-2
+""".replace("|", "\t")
 
 
 def tagged(*sentences):
@@ -75,6 +106,20 @@ READ = [
         tagged("A/B-LOCderiv b/O", "C/O"),
     ),
     (read_columns, "a B-A\nb M-A\nc E-A\nd S-A\n", tagged("a/B-A b/I-A c/I-A d/B-A")),
+    # Numbers before the words: from 0, running, of sentences; a tag after a chunk.
+    (read_columns, "0 A B-A\n1 b O\n\n0 C O\n", tagged("A/B-A b/O", "C/O")),
+    (read_columns, "1 A B-A\n2 b O\n\n3 C O\n", tagged("A/B-A b/O", "C/O")),
+    (read_columns, "7 A B-A\n7 b O\n\n8 C O\n", tagged("A/B-A b/O", "C/O")),
+    (read_columns, "1 A NNP I-NP I-A\n2 b VBD I-VP O\n", tagged("A/B-A b/O")),
+    (read_columns, PLUS, tagged("A/B-A b/O c/O")),
+    (read_columns, "1\tA\tPS_B\n2\tb\tPS_I\n3\tc\t-\n", tagged("A/B-PS b/I-PS c/O")),
+    (read_columns, WEBANNO, tagged("Ann/B-PER Lee/I-PER left/O Bonn/B-LOC")),
+    # Types alone in MISC.
+    (
+        read_columns,
+        CONLLU.replace("root\t_\t_", "root\t_\tname=PER"),
+        tagged("vamos/B-PER nos/O mar/O", "Sí/B-PER"),
+    ),
     # Types alone, then prefixes alone.
     (read_columns, "a PER\nb PER\nc LOC\nd O\n", tagged("a/B-PER b/I-PER c/B-LOC d/O")),
     (read_columns, "a B\nb I\nc O\n", tagged("a/B-ENTITY b/I-ENTITY c/O")),
@@ -95,6 +140,12 @@ READ = [
             (CAT, [0, 0, 0, 0, 1], ["O", "O", "O", "O", "B-V"]),
         ],
     ),
+    (
+        read_roles,
+        CONLL_2009,
+        [(["Ann", "is", "1"], [0, 1, 0], ["B-A0", "B-V", "B-A1"])],
+    ),
+    (read_roles, PROPBANK, [(["A", "b", "ran"], [0, 0, 1], ["B-A0", "I-A0", "B-V"])]),
     (read_predicates, ROLES, tagged("The/O cat/O sat/B-V and/O ate/B-V")),
 ]
 MALFORMED = [
@@ -110,6 +161,26 @@ MALFORMED = [
     (read_roles, BRACKETS.replace(" *\n", " (A1*\n"), 4, r"\(A1\* does not end"),
     (read_columns, "a O\nb B-\n", 2, "not 'B-'"),
     (read_columns, "a O\nb B-a,B-b\n", 2, "not 'B-a,B-b'"),
+    (read_columns, CONLL.replace("B-PER", "PER"), 7, "not 'PER'. `--columns` names"),
+    (
+        *(
+            read_columns,
+            CONLLU.replace("SpaceAfter=No", "name=PER").replace(
+                "obj\t_\t_", "obj\t_\tNE=B-X"
+            ),
+            6,
+        ),
+        "not 'PER'",
+    ),
+    (
+        read_columns,
+        WEBANNO.replace("\t*\tLOC\t", ""),
+        11,
+        "6 columns separated by tabs",
+    ),
+    (read_columns, WEBANNO.replace("LOC", "L C"), 11, "not 'B-L C'"),
+    (read_roles, PROPBANK.replace("1-2", "1-9"), 4, "A0:FIRST-LAST is expected"),
+    (read_roles, PROPBANK.replace("1-2", "x"), 4, "invalid literal for int"),
     (read_columns, "a O\nb PER-B\n", 2, "not 'PER-B'"),
     (read_columns, "a O\nb S\n", 2, "not 'S'"),
     (read_columns, "a O\nb PER\nc I\n", 2, "not 'PER'"),

@@ -39,6 +39,25 @@ LINES = {
     "doccano, relations": {"text": TEXT, "entities": OFFSETS, "relations": []},
     "prodigy": {"text": TEXT, "spans": NAMED, "tokens": [], "answer": "accept"},
     "spaCy 2": [TEXT, {"entities": SPANS}],
+    "NER Annotator": {
+        "classes": ["PER", "LOC"],
+        "annotations": [[TEXT, {"entities": SPANS}], None],
+    },
+    "NIKL": {
+        "document": [
+            {
+                "sentence": [
+                    {
+                        "form": TEXT,
+                        "NE": [
+                            {"form": TEXT[a:b], "label": x, "begin": a, "end": b}
+                            for a, b, x in SPANS
+                        ],
+                    }
+                ]
+            }
+        ]
+    },
     "tokens": {"tokens": TAGGED[0][0], "ner_tags": TAGGED[0][1]},
     "Label Studio": {"data": {"text": TEXT}, "annotations": [CANCELLED, DONE]},
     "Label Studio, other column": {"data": {"body": TEXT}, "annotations": [DONE]},
@@ -75,6 +94,16 @@ def test_the_exports_of_tools_become_tagged_sentences(name, tmp_path):
         path.write_text(2 * (json.dumps(row, ensure_ascii=False) + "\n"))
         assert pairs(EntityTagging().read(path)) == 2 * expected
         assert pairs(read_span_rows([("row 0", row)], "data")) == expected
+
+
+def test_texts_of_klue_with_spans_in_brackets_are_read(file):
+    text = TEXT
+    for begin, end, label in reversed(SPANS):
+        text = f"{text[:begin]}<{text[begin:end]}:{label}>{text[end:]}"
+    path = file(
+        f"## 문장 : \\n\n## klue-1\t{text}\n서\tB-LC\n\n## klue-2\tNo <x\nN\tO\n"
+    )
+    assert pairs(EntityTagging().read(path)) == [*TAGGED, (["No", "<", "x"], ["O"] * 3)]
 
 
 @pytest.mark.parametrize("more", [{"answer": "accept"}, {"spans": None}])
