@@ -51,8 +51,8 @@ class BidirectionalLanguageModel(keras.layers.Layer):
 
     Example:
 
-    >>> bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
-    >>> [h.shape for h in bilm(keras.ops.ones((2, 4, 9), "int32"))]
+    >>> bilm = BidirectionalLanguageModel(ElmoConfig(7, 5, [(1, 2), (2, 3)]))
+    >>> [h.shape for h in bilm(keras.ops.ones((2, 4, 50), "int32"))]
     [TensorShape([2, 4, 10]), TensorShape([2, 4, 10]), TensorShape([2, 4, 10])]
 
     Reference: Peters et al. 2018, section 3.1.

@@ -203,8 +203,8 @@ class ElmoConfig:
         """Sizes by name, without weights: a biLM made of them starts at random.
 
         Args:
-            name: `small`, `medium`, `original` (sizes of published models), `tiny`
-                (trains in minutes on a laptop) or `test`.
+            name: `small`, `medium`, `original` (sizes of published models) or `tiny`
+                (trains in minutes on a laptop).
 
         Raises:
             ValueError: there is no preset of that name.
@@ -242,7 +242,4 @@ PRESETS = {
     "medium": ElmoConfig(2048, 256, _FILTERS),
     "original": ElmoConfig(4096, 512, _FILTERS, n_highway=2),
     "tiny": ElmoConfig(256, 64, ((1, 16), (2, 32), (3, 64), (4, 64), (5, 64))),
-    "test": ElmoConfig(
-        7, 5, ((1, 2), (2, 3), (3, 4)), char_embedding_dim=3, max_characters_per_token=9
-    ),
 }

@@ -77,7 +77,7 @@ class Elmo(keras.layers.Layer):
 
     Example:
 
-    >>> elmo = Elmo(ElmoConfig.preset("test"))
+    >>> elmo = Elmo(ElmoConfig(7, 5, [(1, 2), (2, 3)]))
     >>> elmo([["A", "short", "one", "."], ["Two", "words"]]).shape
     TensorShape([2, 4, 10])
 

@@ -66,7 +66,7 @@ class LanguageModel:
     Example:
 
     >>> from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-    >>> config = ElmoConfig.preset("test")
+    >>> config = ElmoConfig(7, 5, [(1, 2), (2, 3)])
     >>> vocabulary = Vocabulary.count([["a", "rose", "is", "a", "rose"]])
     >>> bilm = BidirectionalLanguageModel(config, vocabulary_size=len(vocabulary))
     >>> bilm.build()

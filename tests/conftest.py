@@ -10,6 +10,7 @@ import filelock
 import pytest
 
 from tests.support.paths import DATA
+from tests.support.sizes import CONFIG
 
 # TensorFlow is imported in functions: xdist's first process runs no tests.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -77,20 +78,18 @@ def data():
 
 @pytest.fixture
 def config():
-    import elmo_keras
 
-    return elmo_keras.ElmoConfig.preset("test")
+    return CONFIG
 
 
 @pytest.fixture(scope="session")
 def model_directory(tmp_path_factory):
     """The path `…/lm` of a model directory with random weights."""
-    from elmo_keras import ElmoConfig
     from elmo_keras.formats.model_directory import save_model
     from tests.support.models import random_bilm
 
     folder = tmp_path_factory.mktemp("models") / "lm"
-    save_model(folder, random_bilm(ElmoConfig.preset("test"), seed=3))
+    save_model(folder, random_bilm(CONFIG, seed=3))
     return folder
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig
+from elmo_keras import Elmo
 from elmo_keras.layers import CharacterCNN, character_cnn
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
 from tests.support.models import published_weights, random_bilm
+from tests.support.sizes import CONFIG
 
 NO_CLIPS = {"cell_clip": None, "proj_clip": None}
 SENTENCES = [
@@ -81,7 +82,7 @@ def test_the_published_vectors_are_reproduced_to_the_last_digit(data, capsys):
 def test_cutting_and_pieces_change_nothing(monkeypatch):
     cnn = CharacterCNN(((1, 2), (3, 5)), 4, 3)
     words = ["a", "", "bcde", "fghijklmn", "<S>"]
-    config = ElmoConfig.preset("test")
+    config = CONFIG
     ids = character_ids(words, config)
     whole = cnn(ids)
     monkeypatch.setattr(character_cnn, "WORDS_AT_ONCE", 2)

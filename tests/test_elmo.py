@@ -13,6 +13,7 @@ from tests.support import reference
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import published_weights, randomize
+from tests.support.sizes import CONFIG
 
 RNG = np.random.default_rng(0)
 
@@ -25,7 +26,7 @@ def sentences(lengths):
 @pytest.fixture(scope="module")
 def elmo():
     """A layer for tests that only call it, in the same way every time."""
-    return elmo_layer(ElmoConfig.preset("test"))
+    return elmo_layer(CONFIG)
 
 
 def test_the_output_is_the_mix_of_the_oracles_layers(config, elmo):
@@ -191,7 +192,7 @@ class Subclassed(keras.Model):
     def __init__(self, *, raw_text=False, **kwargs):
         super().__init__(**kwargs)
         self.raw_text = raw_text
-        self.elmo = Elmo(ElmoConfig.preset("test"))
+        self.elmo = Elmo(CONFIG)
         self.dense = keras.layers.Dense(2)
 
     def call(self, inputs):

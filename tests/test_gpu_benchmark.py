@@ -15,7 +15,7 @@ def test_each_row_is_measured_whether_others_fail(tmp_path):
     lines = (f"w{i % 7} a b {'c ' * (i % 5)}d" for i in range(64))
     text.write_text("\n".join(lines) + "\n")
     valid.write_text("w1 a b c d\nw3 a\n")
-    options = ["--text", text, "--presets", "test", "--sentences", "64"]
+    options = ["--text", text, "--presets", "tiny", "--sentences", "64"]
     options += ["--rows", "3"]  # which can't be divided among two replicas
     options += ["--train", text, "--valid", valid, "--train-steps", "8"]
     result = subprocess.run(

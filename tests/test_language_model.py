@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from elmo_keras import ElmoConfig, LanguageModel
+from elmo_keras import LanguageModel
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.lite import bilm as bilm_module
 from elmo_keras.search import predictions
 from tests.support.commands import command
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
+from tests.support.sizes import CONFIG
 from tests.support.training_runs import SENTENCES, VOCABULARY
 
 score, substitutes = command("score"), command("substitutes")
@@ -17,7 +18,7 @@ score, substitutes = command("score"), command("substitutes")
 
 @pytest.fixture(scope="module")
 def bilm():
-    return random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
+    return random_bilm(CONFIG, len(VOCABULARY))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from elmo_keras import Embedder, LanguageModel, split_words
-from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.heads.answering.decoding import best_answer
 from elmo_keras.heads.answering.light import LightAnswerer
@@ -28,6 +27,7 @@ from elmo_keras.text.vocabulary import Vocabulary
 from tests.support.heads import make_head
 from tests.support.models import random_bilm
 from tests.support.paths import ROOT
+from tests.support.sizes import CONFIG
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 pytestmark = pytest.mark.nightly
@@ -51,7 +51,7 @@ BROWSERS = {
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     sizes = {"max_characters_per_token": 12, "cut_at": "character"}
-    config = dataclasses.replace(ElmoConfig.preset("test"), **sizes)
+    config = dataclasses.replace(CONFIG, **sizes)
     words = Vocabulary.count([[*"abcdefgh", "bank", "Bank", "river"]])
     bilm = random_bilm(config, len(words), seed=3)
     folder = tmp_path_factory.mktemp("live") / "model"

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig, MirroredStrategy
+from elmo_keras import Elmo, MirroredStrategy
 from tests.support.models import DEVICES
+from tests.support.sizes import CONFIG
 
-CONFIG = ElmoConfig.preset("test")
 # As many tokens in each half of a batch: a replica's loss is the mean over its own.
 TOKENS = [["a", "b", "c"], ["d"], ["한국어"], ["e", "", "naïve"]]
 TAGS = [[0, 1, 2], [1, 0, 0], [2, 0, 0], [2, 1, 0]]

@@ -18,11 +18,12 @@ import zipfile
 import hatchling.build
 import pytest
 
-from elmo_keras import ElmoConfig, Vocabulary
+from elmo_keras import Vocabulary
 from elmo_keras.commands import console
 from elmo_keras.formats.model_directory import save_model
 from tests.support.models import random_bilm
 from tests.support.paths import PAGES, ROOT
+from tests.support.sizes import CONFIG
 from tests.support.waiting import PATIENCE
 
 CLI = "elmo-keras"
@@ -83,7 +84,7 @@ def folder(tmp_path_factory):
     """A folder with a tiny model in `model`, and a text."""
     folder = tmp_path_factory.mktemp("user")
     vocabulary = Vocabulary.count([["a", "model"]])
-    bilm = random_bilm(ElmoConfig.preset("test"), len(vocabulary))
+    bilm = random_bilm(CONFIG, len(vocabulary))
     save_model(folder / "model", bilm, vocabulary)
     return folder
 

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from elmo_keras import ElmoConfig, LanguageModel
+from elmo_keras import LanguageModel
 from elmo_keras import perplexity as module
 from elmo_keras.perplexity import log_probability_sums
 from elmo_keras.text.corpus import Corpus
 from tests.support.dictionaries import dictionary_config
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
+from tests.support.sizes import CONFIG
 from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
 
 N = CORPUS.n_predictions
@@ -17,7 +18,7 @@ N = CORPUS.n_predictions
 
 @pytest.fixture(scope="module")
 def bilm():
-    return random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
+    return random_bilm(CONFIG, len(VOCABULARY))
 
 
 def carried(bilm, rows):

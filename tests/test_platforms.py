@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.sizes import OPTIONS_FILE
 
 # Names that Windows or macOS have not. Other packages are imported before they go.
 JOBS = """
@@ -24,7 +25,7 @@ from elmo_keras.commands.console import main
 
 with open("text.txt", "w", encoding="utf-8") as file:
     file.write("a few words\\nof a text ünd more\\n" * 8)
-options = "--preset test --epochs 1 --vocabulary-size 9 --batch-size 2"
+options = "--preset {OPTIONS_FILE} --epochs 1 --vocabulary-size 9 --batch-size 2"
 files = "--train text.txt --valid text.txt.valid --output model"
 open("text.txt.valid", "w").write("of a few words\\n")
 assert main(["train", *options.split(), *files.split()]) == 0
@@ -47,7 +48,7 @@ assert batches_at_once() >= 1
 @pytest.mark.journey
 def test_the_jobs_work_without_what_other_systems_lack(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", JOBS],
+        [sys.executable, "-c", JOBS.replace("{OPTIONS_FILE}", OPTIONS_FILE)],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -96,7 +96,8 @@ class Embedder:
     Example:
 
     >>> from elmo_keras import Elmo, ElmoConfig
-    >>> embedder = Embedder(Elmo(ElmoConfig.preset("test")), pooling="mean")
+    >>> elmo = Elmo(ElmoConfig(7, 5, [(1, 2), (2, 3)]))
+    >>> embedder = Embedder(elmo, pooling="mean")
     >>> embedder(["A short sentence .", ["Two", "tokens"]]).shape
     (2, 10)
     """

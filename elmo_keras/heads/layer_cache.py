@@ -34,7 +34,8 @@ class LayerCache:
     2 · projection_dim)`, 0 at padding, as `Elmo.all_layers` returns it.
 
     >>> from elmo_keras import ElmoConfig
-    >>> embedder = Embedder(Elmo(ElmoConfig.preset("test")), layers="all")
+    >>> elmo = Elmo(ElmoConfig(7, 5, [(1, 2), (2, 3)]))
+    >>> embedder = Embedder(elmo, layers="all")
     >>> cache = LayerCache(embedder, [["A", "b"], ["c"]])
     >>> cache([["c"], ["A", "b"]]).shape
     (2, 3, 2, 10)
@@ -114,7 +115,7 @@ def precompute_layers(
         OSError: the disk is full.
 
     >>> from elmo_keras import ElmoConfig
-    >>> elmo = Elmo(ElmoConfig.preset("test"))
+    >>> elmo = Elmo(ElmoConfig(7, 5, [(1, 2), (2, 3)]))
     >>> data = precompute_layers(elmo, ["A film .", "No"], [1, 0])
     >>> [(layers.shape, labels.shape) for layers, labels in data]
     [(TensorShape([2, 3, 3, 10]), TensorShape([2]))]

@@ -42,7 +42,7 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
     Example:
 
-    >>> character_ids([["a", ""]], ElmoConfig.preset("test"))[0, :, :4].numpy()
+    >>> character_ids([["a", ""]], ElmoConfig.preset("tiny"))[0, :, :4].numpy()
     array([[259,  98, 260, 261],
            [  0,   0,   0,   0]], dtype=int32)
     """

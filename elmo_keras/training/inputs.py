@@ -13,6 +13,7 @@ from elmo_keras.base.files import file_stamp
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.formats.model_files import ModelFiles
+from elmo_keras.formats.options import read_options, to_config
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
 from elmo_keras.text.dictionary import TokenDictionary
 from elmo_keras.text.files import read_sentences, text_files
@@ -57,7 +58,11 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         # The vocabulary of a model of tokens can't be another.
         known = pretrained.vocabulary if config.is_of_tokens else kept
     else:
-        config = ElmoConfig.preset(settings.preset or "tiny")
+        preset = settings.preset or "tiny"
+        is_file = preset.endswith(".json")
+        config = (
+            to_config(read_options(preset)) if is_file else ElmoConfig.preset(preset)
+        )
         config = dataclasses.replace(config, **settings.character_options)
     # Python's reference is split into words, too.
     tokenizer = data.tokenizer if data.train and not data.raw_text else "words"

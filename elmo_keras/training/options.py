@@ -77,7 +77,8 @@ class RunSettings:
     """The settings of a run: what it starts from, and how updates are computed.
 
     Args:
-        preset: sizes of a new model; tiny if not given
+        preset: sizes of a new model: small, medium, original, tiny, or an options.json;
+            tiny if not given
         tokens: a model without characters, with a vector for each word of the vocabulary
         max_characters_per_token: longer words are cut; 50 if not given
         cut_at: where they are cut; byte if not given
@@ -115,7 +116,7 @@ class RunSettings:
             GPU, on which it was not run yet
     """
 
-    preset: Literal["small", "medium", "original", "tiny", "test"] | None = None
+    preset: str | None = None
     tokens: bool = False
     max_characters_per_token: Count | None = None
     cut_at: Literal["byte", "character"] | None = None

@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
+from elmo_keras import BidirectionalLanguageModel, Elmo
 from elmo_keras.base.argument_checks import from_json
 from elmo_keras.heads import CoreferenceModel, Tagger, TextClassifier, TokenVectors
 from elmo_keras.layers import CharacterCNN, ProjectedLSTM, ScalarMix, WordSoftmax
+from tests.support.sizes import CONFIG
 
-CONFIG = ElmoConfig.preset("test")
 GROUPS = ((1, 2),)
 VECTORS = TokenVectors(character_dim=2)
 CASES = [

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.gpu --text FILE --base CHECKOUT
     python -m tests.benchmarks.gpu --text FILE --seconds 0 --train-seconds 240 --train TEXTS --valid FILE
-    python -m tests.benchmarks.gpu --text FILE --presets test --rows 8 4 --sentences 64
+    python -m tests.benchmarks.gpu --text FILE --presets tiny --rows 8 4 --sentences 64
 
 FILE holds one sentence a line, tokens separated by spaces. CHECKOUT is an earlier version
 of this repository, such as 01a23c6, whose plain step and whose `Embedder` take turns with

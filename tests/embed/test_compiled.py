@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig, Embedder
+from elmo_keras import Elmo, Embedder
 from elmo_keras.embed.engines import tensorflow
 from tests.support.models import randomize
+from tests.support.sizes import CONFIG
 
 SENTENCES = [["a"], [], ["some", "longer", "words"] * 3, ["vocabularies", "a", "é"]]
 
 
 def elmo_of(dtype):
-    elmo = Elmo(ElmoConfig.preset("test"), mix=[1.0, 2.0, 3.0], dtype=dtype)
+    elmo = Elmo(CONFIG, mix=[1.0, 2.0, 3.0], dtype=dtype)
     elmo.build()
     randomize(elmo.bilm)
     return elmo

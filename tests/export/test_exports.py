@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import ElmoConfig
 from elmo_keras.export.version_directory import export_elmo, write_archive
 from elmo_keras.text.dictionary import TokenDictionary
 from tests.support import file_server
@@ -29,6 +28,7 @@ from tests.support.exported import (
 )
 from tests.support.exported_tasks import TASKS, constants
 from tests.support.serving_requests import predict_request
+from tests.support.sizes import CONFIG
 from tests.support.stand_in import asking, serving
 from tests.support.waiting import PATIENCE
 
@@ -66,7 +66,7 @@ def task(name):
     return Kind(TASKS[name].model, inputs, check)
 
 
-TINY = ElmoConfig.preset("test")
+TINY = CONFIG
 # Too many words for TensorFlow to copy them into each graph.
 MANY = "\n".join([DICTIONARY.words, *(f"word{i}" for i in range(5000))])
 DICTIONARY_CONFIG = dataclasses.replace(

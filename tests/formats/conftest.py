@@ -7,10 +7,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from elmo_keras import ElmoConfig, Vocabulary
+from elmo_keras import Vocabulary
 from elmo_keras.formats.model_directory import save_model
 from tests.support import hub_modules
 from tests.support.models import random_bilm
+from tests.support.sizes import CONFIG
 from tests.support.tf1_checkpoints import arrays, write_model
 
 VOCABULARY = Vocabulary.count([["a", "b", "a"]])
@@ -91,7 +92,7 @@ def trained(tmp_path_factory):
 @pytest.fixture(scope="session")
 def source():
     """A biLM in sizes that all differ, with what modules leave to be known."""
-    config = ElmoConfig.preset("test")
+    config = CONFIG
     config = dataclasses.replace(config, max_characters_per_token=50, n_highway=2)
     return random_bilm(config)
 

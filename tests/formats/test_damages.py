@@ -8,13 +8,14 @@ from random import Random
 import keras
 import pytest
 
-from elmo_keras import Elmo, ElmoConfig
+from elmo_keras import Elmo
 from elmo_keras.formats.keras_files import load_keras_model
 from elmo_keras.formats.model_directory import find_model, save_model
 from tests.formats.conftest import VOCABULARY, contents, tarred, zipped
 from tests.support.many_langs_models import model_files, write_files
 from tests.support.models import random_bilm
 from tests.support.processes import takes_less_than
+from tests.support.sizes import CONFIG
 from tests.support.tf1_checkpoints import arrays, write_model
 
 NUMBERS = 0, 1, 2**15, 2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1
@@ -65,7 +66,7 @@ def damaged_json(content, random):
 def sound(tmp_path_factory):
     """A folder with a small model in each layout."""
     folder = tmp_path_factory.mktemp("sound")
-    config = ElmoConfig.preset("test")
+    config = CONFIG
     bilm = random_bilm(config, len(VOCABULARY))
     save_model(folder / "own", bilm, VOCABULARY)
     zipped(folder / "m.zip", contents(folder / "own"))

@@ -23,6 +23,7 @@ from elmo_keras.formats.variables import (
 from tests.support import tf1_checkpoints
 from tests.support.dictionaries import dictionary_config
 from tests.support.models import published_weights, random_bilm
+from tests.support.sizes import CONFIG
 
 
 def test_the_file_has_the_published_names_and_shapes(bilm, directory):
@@ -98,7 +99,7 @@ def test_the_published_fixture_round_trips(data, tmp_path):
 @pytest.mark.parametrize(
     "config",
     [
-        ElmoConfig.preset("test"),
+        CONFIG,
         dictionary_config(),
         ElmoConfig(2048, 256, ((1, 2), (3, 5)), n_layers=1),  # in blocks
     ],

@@ -6,11 +6,12 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import ElmoConfig, LanguageModel
+from elmo_keras import LanguageModel
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.formats.options import to_options
 from elmo_keras.formats.variables import array_of, softmax_table, write_weights
 from tests.support.models import random_bilm
+from tests.support.sizes import CONFIG
 from tests.support.training_runs import SENTENCES, VOCABULARY
 
 STEM = "elmo_2x7_5_9cnn_1xhighway"
@@ -20,7 +21,7 @@ ORDER = [1, 3, 0, 5, 4, 2]  # `</S>` comes first, `<UNK>` last
 @pytest.fixture(scope="module")
 def own():
     """A biLM with its softmax over `VOCABULARY`."""
-    return random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
+    return random_bilm(CONFIG, len(VOCABULARY))
 
 
 @pytest.fixture

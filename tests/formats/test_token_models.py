@@ -7,11 +7,12 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, ElmoConfig, Embedder, load_bilm, save_model
+from elmo_keras import Elmo, Embedder, load_bilm, save_model
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.text.dictionary import TokenDictionary
 from tests.support.models import published_weights, random_bilm
 from tests.support.reference import layers_of_vectors
+from tests.support.sizes import CONFIG
 from tests.support.tf1_checkpoints import write
 
 # `b` has the id of its last line; no token has that of the empty one.
@@ -19,7 +20,7 @@ WORDS = ["b", "</S>", "a", "<S>", "", "<UNK>", "b", "abcdefghijklmnop"]
 IDS = {"<S>": 3, "b": 6, "a": 2, "unseen": 5, "abcdefghijklmnop": 7, "</S>": 1}
 SENTENCE = [*IDS][1:-1]
 CONFIG = dataclasses.replace(
-    ElmoConfig.preset("test"),
+    CONFIG,
     units=5,
     proj_clip=0.1,
     filters=(),

@@ -5,15 +5,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig, Embedder, layers, precompute_layers
+from elmo_keras import Elmo, Embedder, layers, precompute_layers
 from elmo_keras.heads import LayerCache
 from tests.support.models import randomize
+from tests.support.sizes import CONFIG
 
 TEXTS = ["The bank of the river .", "Ann sleeps", "money", "", "a b c", "A film ."]
 
 
 def elmo_layer(**arguments):
-    elmo = Elmo(ElmoConfig.preset("test"), **arguments)
+    elmo = Elmo(CONFIG, **arguments)
     elmo.build()
     return randomize(elmo)
 
@@ -105,7 +106,7 @@ def test_a_model_learns_the_mix_from_layers_and_reads_texts(elmo):
     (x, y), *_ = data
     assert y.shape == x.shape[:1] + x.shape[2:3] and -1 in y.numpy()
     data = precompute_layers(elmo, TEXTS, [0, 1, 0, 1, 0, 1])
-    mix = Elmo(ElmoConfig.preset("test"))
+    mix = Elmo(CONFIG)
     model = keras.Sequential([mix, layers.MeanPooling(), keras.layers.Dense(2)])
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile("adam", loss, run_eagerly=True)  # one step needs no graph

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, layers
+from elmo_keras import BidirectionalLanguageModel, Elmo, layers
 from tests.support.dictionaries import DICTIONARY
 from tests.support.models import randomize, with_gradients
+from tests.support.sizes import CONFIG
 
-CONFIG = ElmoConfig.preset("test")
 RNG = np.random.default_rng(0)
 BATCH, TIME, DIM = 4, 6, 3
 FEATURES = tf.constant(RNG.normal(size=(BATCH, TIME, DIM)).astype("float32"))

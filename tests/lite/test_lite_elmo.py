@@ -23,8 +23,9 @@ from elmo_keras.lite.convert import convert
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Model
 from elmo_keras.lite.layers import LiteDense
+from tests.support.sizes import CONFIG
 
-TEST = ElmoConfig.preset("test")
+TEST = CONFIG
 DICTIONARY = dictionary_config()
 NOTHING = {"cell_clip": None, "proj_clip": None, "n_layers": 1, "n_highway": 0}
 MUCH = {"cell_clip": 0.3, "proj_clip": 0.2, "n_layers": 3, "n_highway": 3}

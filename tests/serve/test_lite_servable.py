@@ -12,7 +12,6 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import (
     SignatureDefMap,
 )
 
-from elmo_keras import ElmoConfig
 from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.versions import Versions
 from tests.support.exported import SENTENCES, elmo_layer, expected, padded
@@ -24,6 +23,7 @@ from tests.support.waiting import PATIENCE
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
 from elmo_keras.serve.lite_servable import LiteServable
+from tests.support.sizes import CONFIG
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_all_outputs_are_those_of_the_layer(stub, exported_elmo, signature):
 
 
 def test_text_is_split_as_that_of_the_model(tmp_path):
-    config = dataclasses.replace(ElmoConfig.preset("test"), tokenizer="words")
+    config = dataclasses.replace(CONFIG, tokenizer="words")
     elmo = elmo_layer(config)
     convert_layer(elmo, tmp_path / "elmo.tflite", "float32")
     servable = LiteServable(tmp_path / "elmo.tflite")

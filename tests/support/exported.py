@@ -6,8 +6,9 @@ import functools
 import keras
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig
+from elmo_keras import Elmo
 from tests.support.models import randomize
+from tests.support.sizes import CONFIG
 
 v1 = tf.compat.v1
 TOKENS = [["a", "naïve", "word", "."], ["한국어", "🙂"], [], ["antidisestablishment"]]
@@ -18,7 +19,7 @@ LENGTHS = [len(tokens) for tokens in TOKENS]
 
 def elmo_layer(config=None, seed=0, **kwargs):
     """A small `Elmo` layer with random weights, also of the mix."""
-    elmo = Elmo(config or ElmoConfig.preset("test"), **kwargs)
+    elmo = Elmo(config or CONFIG, **kwargs)
     elmo.build()
     return randomize(elmo, seed)
 

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import keras
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig
+from elmo_keras import Elmo
 from elmo_keras.heads import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
 from tests.support.models import randomize
+from tests.support.sizes import CONFIG
 
 WORDS = ["ein", "zwei", "drei", "vier", "fünf", "sechs"]
 SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
@@ -22,7 +23,7 @@ def token_vectors(elmo_at=None, words=WORDS[:4], endings=(), **elmo_arguments):
     elmo = None
     if elmo_at:
         n = 2 if elmo_at == "both" else 1
-        elmo = Elmo(ElmoConfig.preset("test"), num_representations=n, **elmo_arguments)
+        elmo = Elmo(CONFIG, num_representations=n, **elmo_arguments)
     options = {"elmo": elmo, "elmo_at": elmo_at or "input", "endings": endings}
     return TokenVectors(words, 5, 4, dropout=0.0, **options)
 

@@ -7,16 +7,16 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras import ElmoConfig
 from elmo_keras.formats.options import to_options
 from tests.support.models import random_bilm
+from tests.support.sizes import CONFIG
 
 WORDS = 11
 v1 = tf.compat.v1
 
 
 def shapes(n_layers=2):
-    """Name → shape of bilm-tf's variables in the sizes of the preset `test`."""
+    """Name → shape of bilm-tf's variables in the sizes of the tests."""
     found = {"lm/char_embed": (261, 3)}
     for i, (width, count) in enumerate([(1, 2), (2, 3), (3, 4)]):
         found[f"lm/CNN/W_cnn_{i}"] = (1, width, 3, count)
@@ -63,7 +63,7 @@ def write(prefix, values):
 
 
 def options(n_layers=2):
-    config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=n_layers)
+    config = dataclasses.replace(CONFIG, n_layers=n_layers)
     content = json.loads(json.dumps(to_options(config)))
     content["n_tokens_vocab"] = WORDS
     content["char_cnn"]["n_characters"] = 261
@@ -71,7 +71,7 @@ def options(n_layers=2):
 
 
 def built(n_layers=2, vocabulary_size=WORDS):
-    config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=n_layers)
+    config = dataclasses.replace(CONFIG, n_layers=n_layers)
     return random_bilm(config, vocabulary_size, seed=5)
 
 

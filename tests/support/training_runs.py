@@ -21,6 +21,7 @@ from elmo_keras.training.run import (
     make_run,
     make_streams,
 )
+from tests.support.sizes import OPTIONS_FILE
 
 # Sentences of letters as words.
 SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
@@ -28,7 +29,7 @@ CORPUS = Corpus.from_sentences(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 
 TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8
-SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
+SIZES = ["--preset", OPTIONS_FILE, "--batch-size", "4", "--unroll-steps", "6"]
 
 # Runs the training program, which dies at a step: `python -c` with the arguments step,
 # then those of the program.

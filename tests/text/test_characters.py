@@ -9,7 +9,6 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_keras import ElmoConfig
 from elmo_keras.text import characters
 from elmo_keras.text.characters import character_ids, characters_of_words
 from elmo_keras.text.dictionary import TokenDictionary
@@ -17,8 +16,8 @@ from elmo_keras.text.tokens import tokenize
 from elmo_keras.text.word_ids import boundary_tokens, is_cut
 from tests.support import reference
 from tests.support.dictionaries import CHARACTERS, DICTIONARY, WORDS, dictionary_config
+from tests.support.sizes import CONFIG
 
-CONFIG = ElmoConfig.preset("test")
 UNICODE = st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))
 LONG = st.text("aé한😀\u0301", max_size=12).map(str.encode)
 ODD = st.sampled_from([b"<S>", b"</S>", b"<s>", b"", b"\0", b"\xff" * 9])
@@ -160,4 +159,4 @@ def test_words_are_cut_after_whole_characters_and_sentences_have_the_models_boun
     tokens = ["한" * 5, "한" * 6, "a" * 5, "a" * 6]
     assert [is_cut(token, config) for token in tokens] == [False, True] * 2
     assert boundary_tokens(OF_DICTIONARY) == ("<bos>", "<eos>")
-    assert boundary_tokens(ElmoConfig.preset("test")) == ("<S>", "</S>")
+    assert boundary_tokens(CONFIG) == ("<S>", "</S>")

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig
+from elmo_keras import BidirectionalLanguageModel
 from tests.support.models import randomize
+from tests.support.sizes import CONFIG
 from tests.support.training_runs import SIZES, VOCABULARY, prepared
 
 LIMITS = ["--steps", "12", "--checkpoint-every", "3", "--evaluate-every", "5"]
@@ -13,7 +14,7 @@ LIMITS = ["--steps", "12", "--checkpoint-every", "3", "--evaluate-every", "5"]
 
 @pytest.fixture(scope="session")
 def built():
-    n_words, config = len(VOCABULARY), ElmoConfig.preset("test")
+    n_words, config = len(VOCABULARY), CONFIG
     bilm = BidirectionalLanguageModel(config, vocabulary_size=n_words)
     bilm.build()
     return bilm

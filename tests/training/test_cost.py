@@ -10,6 +10,7 @@ from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.training import cost
 from elmo_keras.training.optimizers import OPTIMIZERS
 from elmo_keras.training.options import RATES, RunSettings
+from tests.support.sizes import CONFIG
 
 N_WORDS = 11
 
@@ -28,9 +29,8 @@ def test_presets_have_the_published_number_of_parameters(name):
     assert cost.n_parameters(ElmoConfig.preset(name)) == PARAMETERS[name]
 
 
-@pytest.mark.parametrize("name", ["test", "tiny"])
-def test_the_number_of_parameters_is_that_of_the_model(name):
-    config = ElmoConfig.preset(name)
+@pytest.mark.parametrize("config", [CONFIG, ElmoConfig.preset("tiny")])
+def test_the_number_of_parameters_is_that_of_the_model(config):
     bilm = BidirectionalLanguageModel(config, vocabulary_size=N_WORDS)
     bilm.build()
     assert estimated(config).memory["weights"] == 4 * bilm.count_params()

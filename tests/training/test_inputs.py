@@ -11,8 +11,9 @@ from elmo_keras import ElmoConfig, Vocabulary
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.inputs import check_vocabulary, read_inputs
 from elmo_keras.training.options import RunSettings, TextData
+from tests.support.sizes import CONFIG, OPTIONS_FILE
 
-TINIEST = RunSettings(preset="test")
+TINIEST = RunSettings(preset=OPTIONS_FILE)
 
 
 @pytest.fixture
@@ -60,15 +61,15 @@ def test_words_have_one_spelling_where_characters_are_normalised(read):
     text = "한국어 말뭉치 이다\n" * 40
     inputs = read(
         *(unicodedata.normalize(form, text) for form in ("NFC", "NFD")),
-        settings=RunSettings(preset="test", unicode_normalization="NFC"),
+        settings=RunSettings(preset=OPTIONS_FILE, unicode_normalization="NFC"),
     )
     assert [text.unknown for text in inputs.statistics] == [0, 0]
 
 
 def test_sizes_are_those_of_the_preset_with_changes(read):
     assert read("a b\n", settings=RunSettings()).config == ElmoConfig.preset("tiny")
-    settings = RunSettings(preset="test", cut_at="character")
-    expected = dataclasses.replace(ElmoConfig.preset("test"), cut_at="character")
+    settings = RunSettings(preset=OPTIONS_FILE, cut_at="character")
+    expected = dataclasses.replace(CONFIG, cut_at="character")
     assert read("a b\n", settings=settings).config == expected
 
 

@@ -17,12 +17,13 @@ from elmo_keras.training.distribution import gather_rows
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.commands import command
 from tests.support.paths import ROOT
+from tests.support.sizes import OPTIONS_FILE
 from tests.support.training_runs import DYING_PROGRAM, Losses, prepared
 
 train = command("train")
 
 N_STEPS = 6
-SIZES = ["--preset", "test", "--negatives", "20", "--unroll-steps", "3"]
+SIZES = ["--preset", OPTIONS_FILE, "--negatives", "20", "--unroll-steps", "3"]
 # The gradient is clipped at every step by this bound.
 ARGUMENTS = [*SIZES, "--dropout", "0", "--clip-norm", "0.5", "--steps", str(N_STEPS)]
 # Sums of floats in another order.

@@ -21,6 +21,7 @@ from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.loop import TrainingRun
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.commands import command, replaced
+from tests.support.sizes import OPTIONS_FILE
 from tests.support.training_runs import SIZES, prepared, write_text
 
 train = command("train")
@@ -93,7 +94,7 @@ def test_evaluation_is_a_command_that_needs_a_softmax(trained, tmp_path, capsys)
 
 
 def test_python_reference_is_the_default_text(tmp_path, capsys):
-    output = ["--output", str(tmp_path / "model"), "--preset", "test"]
+    output = ["--output", str(tmp_path / "model"), "--preset", OPTIONS_FILE]
     with mock.patch.object(program, "uses_to_show", wraps=program.uses_to_show) as uses:
         assert train([*output, "--dry-run"]) == 0
     assert "Training text: 2," in capsys.readouterr().out

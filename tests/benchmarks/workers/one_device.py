@@ -59,7 +59,7 @@ def main(folder, preset, *more) -> None:
 
 
 def make_streams(sentences, preset, n_rows):
-    n_words = 60 if preset == "test" else WORDS
+    n_words = 60 if preset == "tiny" else WORDS
     words = ek.Vocabulary.count(sentences).words[:n_words]
     made_up = [f"made-up-{i}" for i in range(n_words - len(words))]
     n_sentences = max(1, n_rows * UNROLLED * (WARM_UP + STEPS + 2) // 5)
