@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.hub.hugging_face import push_to_hub as push_to_hub
     from elmo_keras.language_model import LanguageModel as LanguageModel
     from elmo_keras.mirrored_strategy import MirroredStrategy as MirroredStrategy
+    from elmo_keras.search.find import find as find
     from elmo_keras.text.characters import character_ids as character_ids
     from elmo_keras.text.corpus import Corpus as Corpus
     from elmo_keras.text.tokenizers import split_words as split_words
@@ -66,6 +67,7 @@ _MODULES = {
     "character_ids": "text.characters",
     "embed_corpus": "embed.corpus",
     "export_elmo": "export.version_directory",
+    "find": "search.find",
     "find_model": "formats.model_directory",
     "load_bilm": "formats.model_directory",
     "pipeline": "heads.pipeline",

@@ -165,15 +165,15 @@ FAULTS = [
         "tests/embed/test_embedder.py",
     ),
     Fault(  # a part that the disk has changed is taken for a whole one
-        "elmo_keras/embed/outputs.py",
-        'if whole and zlib.crc32(values.data) != metadata["crc32"]:',
-        'if not whole and zlib.crc32(values.data) != metadata["crc32"]:',
-        "tests/embed/test_outputs.py",
+        "elmo_keras/jobs/parts.py",
+        "if check and zlib.crc32(content) != checksum:",
+        "if not check and zlib.crc32(content) != checksum:",
+        "tests/jobs/test_jobs.py",
     ),
     Fault(  # a stale fingerprint
         "elmo_keras/embed/embedder.py",
-        'names = "keep_sentence_boundaries", "lower_case"',
-        'names = ("keep_sentence_boundaries",)',
+        'SWITCHES = "keep_sentence_boundaries", "lower_case"',
+        'SWITCHES = ("keep_sentence_boundaries",)',
         "tests/embed/test_embedder.py",
     ),
     # Training.
@@ -288,7 +288,7 @@ FAULTS = [
     ),
     # Search, exports, servers, adapters, commands.
     Fault(  # rows are those of a block, not of all
-        "elmo_keras/search/search.py",
+        "elmo_keras/search/find.py",
         "yield first + real, unit(block[real], mean)",
         "yield real, unit(block[real], mean)",
         "tests/search/test_search.py",

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from elmo_keras.base.files import replacing
+from elmo_keras.commands.outputs import check_apart
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import Sentence
@@ -71,7 +72,9 @@ class ElmoEmbedder:
         """
         from elmo_keras.embed.writers.hdf5 import write_hdf5
 
-        select = _selector(output_format)
+        select, name = _selector(output_format), getattr(input_file, "name", None)
+        if isinstance(name, str):
+            check_apart([Path(output_file_path)], [Path(name)])
         with input_file:
             lines = [line.strip() for line in input_file]
         vectors = map(select, self.embed_sentences(map(str.split, lines)))

@@ -29,7 +29,7 @@ COMMANDS = {
         "heads.annotate.command:ask", "answer questions about a text file", ANSWERS
     ),
     "search": Command(
-        "search.search:search", "find similar sentences of a file", ANSWERS
+        "search.command:search", "find similar sentences of a file", ANSWERS
     ),
     "score": Command(
         "search.predictions:score", "print how probable sentences are", ANSWERS

@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from elmo_keras.base.files import on_disk
 from elmo_keras.base.progress import Progress
+from elmo_keras.embed.array_parts import read_arrays, sentence_to_index, write_arrays
 from elmo_keras.embed.embedder import Batch, Embedder
-from elmo_keras.embed.outputs import (
-    Parts,
-    Summary,
-    check_output,
-    is_hdf5,
-    is_npy,
-    is_parquet,
-    read_part_metadata,
-    read_parts,
-    sentence_to_index,
-    write_part,
-)
+from elmo_keras.embed.outputs import check_output, is_hdf5, is_npy, is_parquet
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.writers.npy import write_npy
+from elmo_keras.jobs.parts import Parts, Summary, make_part
 from elmo_keras.text.length_batches import in_turn, read_ahead
 
 if TYPE_CHECKING:
@@ -85,20 +76,48 @@ def embed_corpus(
         embedder = Embedder(model, pooling="mean" if is_npy(output) else None)
     if is_npy(output) and embedder.pooling is None:
         raise ValueError("For .npy an `Embedder` should have `pooling`.")
+    return write_vectors(
+        embedder,
+        source,
+        output,
+        shard=shard,
+        forget_sentences=forget_sentences,
+        overwrite=overwrite,
+        progress=progress,
+        stop=stop,
+    )
+
+
+def write_vectors(
+    embedder: Embedder,
+    source: Path,
+    output: Path,
+    *,
+    shard: tuple[int, int] = (1, 1),
+    made_from: dict[str, Any] | None = None,
+    forget_sentences: bool = False,
+    overwrite: bool = False,
+    progress: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> Summary:
+    """As `embed_corpus`, of arguments that were checked; `made_from` ends a `.npy`."""
     texts = not (forget_sentences or is_npy(output))
     name = f"{shard[0]}/{shard[1]}"
     metadata = embedder.file_metadata(name)
     if is_parquet(output):
         metadata = embedder.parquet_metadata(name, texts=texts)
     job = metadata | {"pooling": embedder.pooling}
-    lines, parts = _Lines(source, shard), Parts(output, ".npy", read_part_metadata)
+    lines, parts = _Lines(source, shard), Parts(output)
     with parts.only_writer(), Progress(disable=not progress) as bar:
         parts.open(job, overwrite=overwrite)
         written = _write_parts(embedder, lines, parts, texts, stop)
         summary = parts.count(written, bar, lines.share, stop)
         if summary.finished:
-            n, engine = summary.sentences, embedder.engine
-            _join_parts(parts, n, engine, metadata, texts, shard[1])
+            engine, step = embedder.engine, shard[1]
+            _join_parts(parts, summary.sentences, engine, metadata, texts, step)
+            if made_from is not None:
+                make_part(parts.whole, made_from)
+            parts.finish(parts.whole)
     return summary
 
 
@@ -116,21 +135,20 @@ def _write_parts(embedder, lines, parts, texts, stop):
                 arrays = embedder.embed_batch(batch)
                 if pending is not None:
                     pending.result()
-                pending = writer.submit(write_part, parts, index, arrays, metadata)
+                pending = writer.submit(write_arrays, parts, index, arrays, metadata)
             yield is_new, len(batch.sentences), int(batch.lengths.sum())
         if pending is not None:
             pending.result()
 
 
 def _join_parts(parts, n_sentences, engine, metadata, texts, step):
-    paths = parts.parts_from(0)
-    contents = read_parts(paths, engine.shape)
+    contents = read_arrays(parts, engine.shape, engine.dtype)
     batches = ((part["sentences"], arrays) for part, arrays in contents)
     if is_hdf5(parts.output):
         # h5py and pyarrow are imported only for their files.
         from elmo_keras.embed.writers.hdf5 import write_hdf5
 
-        index = sentence_to_index(paths) if texts else None
+        index = sentence_to_index(parts) if texts else None
         write_hdf5(parts.whole, batches, metadata=metadata, sentence_to_index=index)
     elif is_npy(parts.output):
         shape = n_sentences, *(n or 0 for n in engine.shape)
@@ -148,7 +166,6 @@ def _join_parts(parts, n_sentences, engine, metadata, texts, step):
         rows = Rows(engine.shape, engine.dtype, texts=texts, metadata=metadata)
         with on_disk(parts.whole) as file:
             rows.write(file, in_turn(sentences))
-    parts.finish(parts.whole)
 
 
 class _Lines:

@@ -38,6 +38,9 @@ if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo
 
 
+SWITCHES = "keep_sentence_boundaries", "lower_case"
+
+
 class Batch(NamedTuple):
     """Sentences of similar length that are embedded together."""
 
@@ -197,7 +200,7 @@ class Embedder:
         """
         sentences = plain(sentences)
         if isinstance(sentences, (str, bytes)):
-            return self.encode([sentences], normalize=normalize)[0]
+            return self.encode([sentences], normalize=normalize, progress=progress)[0]
         arrays = self.stream(sentences, normalize=normalize, progress=progress)
         if self.engine.pooling is None:
             return list(arrays)
@@ -310,10 +313,9 @@ class Embedder:
         """Everything that the vectors depend on, as JSON values."""
         engine, tokenizer = self.engine, self._tokenizer
         tokenizer = getattr(tokenizer, "__qualname__", tokenizer)
-        names = "keep_sentence_boundaries", "lower_case"
         return {
             **(engine.mix if engine.layers == "mix" else {}),
-            **{name: True for name in names if getattr(self, name)},
+            **{name: True for name in SWITCHES if getattr(self, name)},
             "model": engine.model,
             "layers": engine.layers,
             "dtype": engine.dtype,

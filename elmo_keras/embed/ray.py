@@ -25,10 +25,11 @@ from elmo_keras.base.progress import Progress
 from elmo_keras.commands.command import CommandFailed
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.engines.backend import LITERT, choose_backend
-from elmo_keras.embed.outputs import Parts, Summary, check_output_folder
+from elmo_keras.embed.outputs import check_output_folder
 from elmo_keras.embed.text_rows import PIECE_BYTES, Piece, TextRows, split_pieces
 from elmo_keras.embed.writers.parquet import Row, Rows
 from elmo_keras.hub.local_files import local_files
+from elmo_keras.jobs.parts import Parts, Summary
 from elmo_keras.text.files import text_files
 from elmo_keras.text.sentences import plain
 

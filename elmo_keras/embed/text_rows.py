@@ -64,8 +64,9 @@ class TextRows:
         only_lines: bool = False,
     ):
         self._paths, self._only_lines = paths, only_lines
-        self.text_column, self._id_column = text_column or "text", id_column
-        self._column_of_parquet = text_column or id_column
+        self.text_column = "text" if text_column is None else text_column
+        self._id_column = id_column
+        self._column_of_parquet = id_column if text_column is None else text_column
         self._sizes = [path.stat().st_size for path in paths]
         are_files = all(path.is_file() for path in paths)
         self._total = max(sum(self._sizes), 1) if are_files else None
@@ -93,9 +94,9 @@ class TextRows:
     def _rows_of(self, file, path, size):
         if path.suffix.lower() == ".parquet" and not self._only_lines:
             return self._read_parquet(file, path, size)
-        if self._column_of_parquet:
+        if self._column_of_parquet is not None:
             raise ValueError(
-                f"{path} is text and has no column {self._column_of_parquet}. Only "
+                f"{path} is text and has no column `{self._column_of_parquet}`. Only "
                 "Parquet has columns."
             )
         position = file.tell if self._total else int
@@ -109,14 +110,15 @@ class TextRows:
         try:
             parquet = pq.ParquetFile(file)
             schema = parquet.schema_arrow
-            columns = [c for c in (self.text_column, self._id_column) if c]
+            columns = [self.text_column, self._id_column]
+            columns = [name for name in columns if name is not None]
             for column in columns:
                 if column not in schema.names:
                     names = ", ".join(schema.names) or "none"
                     raise ValueError(
                         f"{path} has no column `{column}`. It has: {names:.500}"
                     )
-            if self._id_column:
+            if self._id_column is not None:
                 self._check_ids(path, str(schema.field(self._id_column).type))
             n_rows = max(parquet.metadata.num_rows, 1)
             for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=columns):
@@ -152,9 +154,10 @@ class TextRows:
                 f"{source}: `{self.text_column}` has more than {LONGEST_LINE:,} bytes, "
                 "and should hold one sentence or paragraph."
             )
-        id_ = values[self._id_column] if self._id_column else None
+        has_ids = self._id_column is not None
+        id_ = values[self._id_column] if has_ids else None
         is_large = isinstance(id_, int) and id_ >= 2**63
-        if self._id_column and (id_ is None or is_large):
+        if has_ids and (id_ is None or is_large):
             raise ValueError(
                 f"{source}: the id `{self._id_column}` should be a string or an int64. "
                 f"Received: {id_}"

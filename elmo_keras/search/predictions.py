@@ -13,8 +13,8 @@ from cyclopts import Parameter
 from elmo_keras.base.files import replacing
 from elmo_keras.commands.arguments import Count, Index
 from elmo_keras.commands.outputs import check_apart, check_new_file
-from elmo_keras.embed.command import start_backend
 from elmo_keras.embed.engines.backend import choose_backend
+from elmo_keras.embed.options import start_backend
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.language_model import LanguageModel, SentenceScores
 from elmo_keras.text.files import lines_of

@@ -54,6 +54,8 @@ def test_a_file_is_written_as_by_allennlp(embedder, expected, tmp_path, output_f
     text, output = tmp_path / "text.txt", tmp_path / "vectors.hdf5"
     text.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
     with text.open(encoding="utf-8") as file:
+        with pytest.raises(ValueError, match="text.txt is an input"):
+            embedder.embed_file(file, text)
         embedder.embed_file(file, str(output), output_format)
         assert file.closed
     chosen = {"all": expected, "top": [v[-1] for v in expected]}

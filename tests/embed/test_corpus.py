@@ -1,11 +1,8 @@
 """Embedding a corpus, in Python and by the command."""
 
 import errno
-import itertools
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
 
@@ -16,7 +13,6 @@ import tensorflow as tf
 
 from elmo_keras import Elmo, Embedder, embed_corpus, read_embeddings
 from elmo_keras.base import progress
-from elmo_keras.embed.outputs import folder_of
 from tests.support import embedding_runs as runs
 from tests.support.commands import command
 from tests.support.dictionaries import dictionary_config
@@ -26,10 +22,6 @@ from tests.support.paths import ROOT
 
 main = command("embed")
 CLOSE = 1e-5  # sums of numbers up to 4, in another order
-
-
-class Killed(BaseException):
-    """Raised in place of a `kill -9`."""
 
 
 @pytest.fixture(scope="module")
@@ -153,79 +145,25 @@ def test_no_lines_give_an_empty_file(vectors_of, source):
         vectors.dataset()
 
 
-def mortal(monkeypatch, n_steps, dies=Killed):
-    """Kills the program after N files were written or renamed, in one or after it."""
-    count = itertools.count()
-
-    def step(whole):
-        def dying(*arguments):
-            number = next(count)
-            if number == n_steps:
-                raise dies
-            return whole(*arguments)
-
-        return dying
-
-    for name in "fsync", "replace":
-        monkeypatch.setattr(os, name, step(getattr(os, name)))
-    return count
+def test_a_stopped_call_resumes_and_computes_nothing_twice(embed, source, tmp_path):
+    options, stops = {"layers": 0, "tokens_at_once": 30}, iter([False] * 3)
+    output = tmp_path / "out.npy"
+    first = embed(source, output, stop=lambda: next(stops, True), **options)
+    assert not first.finished and not output.exists() and first.tokens_now > 0
+    summary = embed(source, output, **options)
+    assert 0 < summary.tokens_now == summary.tokens - first.tokens_now
 
 
-@pytest.mark.parametrize("name", ["out.hdf5", "out.npy", "out.parquet"])
-def test_repeated_kills_do_not_change_the_file(
-    embed, source, tmp_path, monkeypatch, name
-):
-    # Layer 0 needs no LSTM.
-    arguments = {"layers": 0, "tokens_at_once": 12, "cache_bytes": 500}
-    source.write_text("\n".join(runs.text_of(20)))
-    embed(source, tmp_path / f"whole.{name}", **arguments)
-    deaths = 0
-    while not (tmp_path / name).exists():
-        with monkeypatch.context() as patch:
-            mortal(patch, random.Random(deaths).randrange(4, 30))
-            try:
-                embed(source, tmp_path / name, **arguments)
-            except Killed:
-                deaths += 1
-    assert deaths >= 3
-    whole = (tmp_path / f"whole.{name}").read_bytes()
-    assert (tmp_path / name).read_bytes() == whole
-
-
-def test_a_kill_at_the_very_end_does_not_change_the_file(
-    embed, source, tmp_path, monkeypatch
-):
-    arguments = {"layers": 0, "tokens_at_once": 200}
-    with monkeypatch.context() as patch:
-        count = mortal(patch, -1)
-        embed(source, tmp_path / "whole.hdf5", **arguments)
-    n_steps = next(count)
-    for last in range(1, 8):  # the very last one comes after the renaming
-        output = tmp_path / f"{last}.hdf5"
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            mortal(patch, n_steps - last)
-            embed(source, output, **arguments)
-        embed(source, output, overwrite=last == 1, **arguments)
-        assert output.read_bytes() == (tmp_path / "whole.hdf5").read_bytes()
-        assert not folder_of(output).exists()
-
-
-@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
-def test_a_disk_with_room_for_the_parts_only_is_an_error(embed, source, tmp_path, name):
-    def run():
-        output = tmp_path / name
-        return embed(source, output, layers=0, tokens_at_once=12)
-
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))  # of each file
-    try:
-        with pytest.raises(OSError) as raised:
-            run()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert raised.value.errno == errno.EFBIG and not (tmp_path / name).exists()
-    assert run().tokens_now == 0 and len(read_embeddings(tmp_path / name)) == 44
+def test_a_pipe_overwrites_what_belongs_to_another_text(embed, source, tmp_path):
+    options = {"layers": 0, "tokens_at_once": 30}
+    embed(source, tmp_path / "out.npy", **options)
+    embed(source, tmp_path / "out.npy", overwrite=True, stop=lambda: True, **options)
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as file:
+        file.write("another text")
+        file.close()
+        embed(f"/dev/fd/{reading}", tmp_path / "out.npy", overwrite=True, **options)
+    assert np.load(tmp_path / "out.npy").shape == (1, 10)
 
 
 def test_a_program_ends_in_order_after_hdf5_found_the_disk_full(tmp_path):
@@ -272,25 +210,3 @@ def test_an_error_leaves_no_file(embed, source, tmp_path):
     with pytest.raises(ValueError, match="UTF-8. Line 2"):
         embed(source, tmp_path / "out.hdf5")
     assert [*tmp_path.iterdir()] == [source]
-
-
-OPTIONS = "--tokens-at-once", "300"
-
-
-@pytest.mark.journey
-def test_a_killed_and_an_interrupted_command_resume(quick, tmp_path):
-    pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
-    source, whole, output = (tmp_path / n for n in ("text", "whole.hdf5", "out.hdf5"))
-    source.write_text("\n".join(runs.text_of(12_000, seed=1)))
-    runs.run_whole(source, whole, quick, *OPTIONS)
-    seen = [0]
-    for sent, status in (signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130):
-        with runs.start(source, output, quick, *OPTIONS) as process:
-            runs.wait_for_parts(process, output, seen[-1] + 3)
-            process.send_signal(sent)
-            _, error = process.communicate()
-        assert process.returncode == status
-        seen.append(runs.n_parts(output))
-    assert seen == sorted(set(seen)) and "The same command resumes" in error
-    runs.run_whole(source, output, quick, *OPTIONS)
-    assert output.read_bytes() == whole.read_bytes()

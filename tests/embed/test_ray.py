@@ -13,7 +13,7 @@ import pytest
 
 from elmo_keras import Embedder, embed_corpus
 from elmo_keras.commands.command import CommandFailed
-from elmo_keras.embed.outputs import folder_of
+from elmo_keras.jobs.parts import folder_of
 from tests.support import embedding_runs as runs
 from tests.support.processes import descendants, title
 from tests.support.waiting import wait_until
@@ -174,22 +174,22 @@ def test_a_killed_and_an_interrupted_command_resume(
     monkeypatch.setenv("RAY_ADDRESS", address)  # its own would take seconds to start
     text = tmp_path / "text.txt"
     text.write_text("\n".join(runs.text_of(8_000, seed=1)))
-    options = "--layers", "top", "--pooling", "mean", "--tokens-at-once", "64"
-    options += "--part-kilobytes", "4", "--engine", "ray"
-    with runs.start(text, output, lite, *options) as process:
+    command = "embed", text, output, "--model", lite, "--layers", "top", "--pooling"
+    command += "mean", "--tokens-at-once", 64, "--part-kilobytes", 4, "--engine", "ray"
+    with runs.start(*command) as process:
         runs.wait_for_parts(process, output, 2)
         workers = at_work(os.getpid())
         process.kill()
     assert process.returncode == -signal.SIGKILL, "killed while it worked"
     wait_until(lambda: not any(AT_WORK in title(pid) for pid in workers))
     n_parts = runs.n_parts(output)
-    with runs.start(text, output, lite, *options) as process:
+    with runs.start(*command) as process:
         runs.wait_for_parts(process, output, n_parts + 2)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate()
     assert process.returncode == 130 and "The same command resumes" in error
     assert runs.n_parts(output) > n_parts
-    runs.run_whole(text, output, lite, *options)
+    runs.run_whole(*command)
     check_as_one_file(output, text, lite)
 
 

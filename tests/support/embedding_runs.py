@@ -1,11 +1,11 @@
-"""A text, and its embedding in processes of their own, which a test can interrupt."""
+"""A text, and commands in processes of their own, which a test can interrupt."""
 
 import random
 import subprocess
 import sys
 from pathlib import Path
 
-from elmo_keras.embed.outputs import folder_of
+from elmo_keras.jobs.parts import folder_of
 from tests.support.paths import ROOT
 from tests.support.waiting import wait_until
 
@@ -21,9 +21,8 @@ def text_of(n_lines: int, seed: int = 0) -> list[str]:
     return [" ".join(line) for line in lines]
 
 
-def start(text: Path, output: Path, model: Path, *options: str) -> subprocess.Popen:
-    command = [sys.executable, "-c", CONSOLE, "embed", text, output]
-    command += ["--model", model, *options]
+def start(*arguments: object) -> subprocess.Popen:
+    command = [sys.executable, "-c", CONSOLE, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=ROOT, **pipes)
 

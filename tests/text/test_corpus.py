@@ -48,26 +48,6 @@ def test_other_sources_are_read_again(tmp_path):
     other = Corpus.in_files([["b"]], tmp_path, {"size": 2})
     assert [*other.sentences()] == [["b"]] and other.digest != first
     assert Corpus.in_files(never(), tmp_path, {"size": 2}).digest == other.digest
-    damaged = {"metadata.json": b"{", "ends.int64": b"", "tokens.int32": b"\1\0\0\0"}
-    for name, content in damaged.items():
-        (tmp_path / name).write_bytes(content)
-        again = Corpus.in_files([["b"]], tmp_path, {"size": 2})
-        assert [*again.sentences()] == [["b"]] and again.digest == other.digest
-
-
-@pytest.mark.parametrize("before", [None, "old"])
-def test_an_interrupted_corpus_is_not_taken_for_a_whole_one(tmp_path, before):
-    if before:
-        Corpus.in_files([["z"]], tmp_path, before)
-
-    def interrupted():
-        yield from SENTENCES[:2]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Corpus.in_files(interrupted(), tmp_path, "new")
-    for sources in filter(None, ("new", before)):
-        assert [*Corpus.in_files(SENTENCES, tmp_path, sources).sentences()] == SENTENCES
 
 
 def test_the_digest_is_that_of_the_sentences():

@@ -1,33 +1,28 @@
 """The commands `annotate` and `ask`."""
 
+import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter
 
 from elmo_keras.base.files import file_digest, on_disk
 from elmo_keras.base.progress import Progress
 from elmo_keras.commands.arguments import Count
 from elmo_keras.commands.command import INTERRUPTED, stopping
-from elmo_keras.embed.command import start_backend
 from elmo_keras.embed.engines.backend import TENSORFLOW, choose_backend
-from elmo_keras.embed.outputs import (
-    Parts,
-    check_output,
-    read_part_metadata,
-    read_parts,
-    write_part,
-)
+from elmo_keras.embed.options import start_backend
+from elmo_keras.embed.outputs import check_output
 from elmo_keras.heads.annotate import formats
 from elmo_keras.heads.answering.pipeline import AnswerPipeline
 from elmo_keras.heads.find import find_head, keras_file
 from elmo_keras.heads.pipeline import pipeline, pipeline_type, predict_texts
 from elmo_keras.heads.texts import Text, read_text
+from elmo_keras.jobs.parts import Parts
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
 
@@ -74,25 +69,14 @@ def annotate(
         check_output(output, [source], suffixes=suffixes, overwrite=overwrite)
     _check_types(pipelines, suffix)
     loaded = [*map(load_pipeline, pipelines)]
-    with source.open("rb") as file:
-        lines = _paragraphs(lines_of(file, source))
-        if output is None:
-            # Lines that are typed are answered one by one.
-            parts = ([line] for line in lines) if os.isatty(file.fileno()) else [lines]
-            try:
-                return _print(parts, loaded)
-            except KeyboardInterrupt:
-                return INTERRUPTED
-        heads = [_fingerprint(name) for name in pipelines]
-        job = {"pipelines": pipelines, "heads": heads, "format": suffix}
-        parts = Parts(output, ".npy", read_part_metadata)
-        with stopping() as stop, parts.only_writer():
-            parts.open(job, overwrite=overwrite)
-            with Progress() as bar:
-                written = _write_parts(lines, loaded, parts, suffix, stop)
-                parts.count(written, bar, lambda _: None, lambda: False)
-            title = formats.html_head(output.stem, loaded) if suffix == ".html" else ""
-            _join_parts(parts, title)
+    if output is None:
+        return _print(source, loaded)
+    heads = "".join(map(_fingerprint, pipelines))
+    job = {"pipelines": pipelines, "heads": heads, "format": suffix}
+    with stopping() as stop:
+        write_annotated(
+            source, output, loaded, job, overwrite=overwrite, stop=stop.is_set
+        )
     print(f"The annotated text is in {output}")
     return 0
 
@@ -101,6 +85,31 @@ def load_pipeline(name: str) -> Any:
     by_keras = keras_file(name) is not None
     start_backend(TENSORFLOW if by_keras else choose_backend("en"))
     return pipeline(name)
+
+
+def write_annotated(
+    source: Path,
+    output: Path,
+    pipelines: Sequence[Any],
+    job: dict[str, Any],
+    *,
+    overwrite: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Writes the output part by part; the same call resumes, with the same `job`."""
+    parts, suffix, head = Parts(output), output.suffix.lower(), ""
+    with source.open("rb") as file, parts.only_writer(), Progress() as bar:
+        parts.open(job, overwrite=overwrite)
+        lines = _paragraphs(lines_of(file, source))
+        written = _write_parts(lines, pipelines, parts, formats.FORMATS[suffix], stop)
+        parts.count(written, bar, lambda _: None, lambda: False)
+        if suffix == ".html":
+            head = formats.html_head(output.stem, pipelines)
+        with on_disk(parts.whole) as whole:
+            whole.write(head.encode())
+            for _, content in parts.read():
+                whole.write(content)
+        parts.finish(parts.whole)
 
 
 def _source(text):
@@ -152,46 +161,40 @@ def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
     return predict_texts(pipelines, texts)
 
 
-def _print(parts, pipelines) -> int:
+def _print(source, pipelines) -> int:
     color, spans = sys.stdout.isatty(), []
-    for lines in parts:
-        for text, predictions in _predict(lines, pipelines):
-            print(formats.terminal(text, pipelines, predictions, color=color), end="")
-            for p, prediction in zip(pipelines, predictions):
-                if p.type == "entities":
-                    spans += p.annotate(text, prediction)
-    if spans:
-        print(f"\n{formats.table(spans)}", end="")
-    return 0
+    with source.open("rb") as file, contextlib.suppress(KeyboardInterrupt):
+        lines = _paragraphs(lines_of(file, source))
+        # Lines that are typed are answered one by one.
+        for part in ([line] for line in lines) if os.isatty(file.fileno()) else [lines]:
+            for text, predictions in _predict(part, pipelines):
+                line = formats.terminal(text, pipelines, predictions, color=color)
+                print(line, end="")
+                for p, prediction in zip(pipelines, predictions):
+                    if p.type == "entities":
+                        spans += p.annotate(text, prediction)
+        if spans:
+            print(f"\n{formats.table(spans)}", end="")
+        return 0
+    return INTERRUPTED
 
 
-def _write_parts(lines, pipelines, parts, suffix, stop):
-    """Annotates the parts that are missing, each an array of the bytes of its results."""
-    write = formats.FORMATS[suffix]
+def _write_parts(lines, pipelines, parts, write, stop):
+    """Annotates the parts that are missing; yields as `Parts.count` takes them."""
     for index, chunk in enumerate(chunks(lines, PART_BYTES, lambda x: len(x[-1]))):
-        content = b"".join(line for *_, line in chunk)
-        digest = hashlib.sha256(content).hexdigest()
+        digest = hashlib.sha256(b"".join(line for *_, line in chunk)).hexdigest()
         metadata = parts.metadata(index, digest)
         is_new = metadata is None
         if metadata is None:
-            metadata, content = {"digest": digest, "tokens": 0}, []
+            n_tokens, pieces = 0, []
             for text, predictions in _predict(chunk, pipelines):
-                if stop.is_set():
+                if stop():
                     raise KeyboardInterrupt
-                metadata["tokens"] += sum(map(len, text.sentences))
-                content.append(write(text, pipelines, predictions))
-            results = np.frombuffer("".join(content).encode(), np.uint8)
-            metadata["lengths"] = [len(results)]
-            write_part(parts, index, [results], metadata)
+                n_tokens += sum(map(len, text.sentences))
+                pieces.append(write(text, pipelines, predictions).encode())
+            metadata = {"digest": digest, "tokens": n_tokens}
+            parts.write(index, pieces, metadata)
         yield is_new, len(chunk), metadata["tokens"]
-
-
-def _join_parts(parts, head):
-    with on_disk(parts.whole) as whole:
-        whole.write(head.encode())
-        for _, (results,) in read_parts(parts.parts_from(0), (None,)):
-            whole.write(results)
-    parts.finish(parts.whole)
 
 
 def ask(

@@ -1,15 +1,16 @@
 """The commands `annotate` and `ask`."""
 
+import errno
 import gzip
 import os
 import shutil
-import signal
 import threading
+from unittest import mock
 
 import pytest
 
-from elmo_keras.heads.annotate import command as module
 from elmo_keras.heads.annotate import formats
+from elmo_keras.jobs.parts import Parts
 from tests.support.commands import command
 
 annotate, ask = command("annotate"), command("ask")
@@ -54,46 +55,29 @@ def test_what_is_typed_is_answered_line_by_line(head, monkeypatch):
     assert answered == ["The bank.", "Ann sleeps."]
 
 
-def test_an_interrupted_run_resumes_from_a_pipe_or_file_of_the_same_text(
+def test_a_job_of_other_pipelines_or_heads_is_refused(
     head, tmp_path, monkeypatch, capsys
 ):
-    text, output = tmp_path / "t.txt", tmp_path / "o.html"
-    text.write_text("The bank of Ann. It sleeps.\n" * 50)
+    text, output = tmp_path / "t.txt", tmp_path / "o.jsonl"
+    text.write_text("The bank of Ann.\n")
     entities = shutil.copytree(head("ner"), tmp_path / "ner")
-    arguments = ["--with", head("pos"), entities]
-    assert annotate([text, output, *arguments]) == 0
-    whole = output.read_bytes()
-    output.unlink()
-    monkeypatch.setattr(module, "PART_BYTES", 300)
-    writing, indices = module.Parts.writing, []
-
-    def interrupted(parts, index):
-        indices.append(index)
-        if index == 1:
-            signal.raise_signal(signal.SIGINT)
-        return writing(parts, index)
-
-    monkeypatch.setattr(module.Parts, "writing", interrupted)
-    assert annotate([text, output, *arguments]) == 130
-    assert "The same command resumes" in capsys.readouterr().err
-    assert not output.exists() and indices == [0, 1]
+    arguments = [text, output, "--with", head("pos"), entities]
+    with monkeypatch.context() as patch:
+        full = OSError(errno.ENOSPC, "No space left on device")
+        patch.setattr(Parts, "finish", mock.Mock(side_effect=full))
+        assert annotate(arguments) == 1
+    assert "No space left" in capsys.readouterr().err
     assert annotate([text, output, "--with", head("pos")]) == 2
     assert "was made with pipelines" in capsys.readouterr().err
     shutil.copytree(head("plain"), entities, dirs_exist_ok=True)  # another head
-    assert annotate([text, output, *arguments]) == 2
-    assert "was made with heads" in capsys.readouterr().err
+    assert annotate(arguments) == 2
+    assert "was made with different heads. Use" in capsys.readouterr().err
     shutil.copytree(head("ner"), entities, dirs_exist_ok=True)
-    other = tmp_path / "other.gz"
-    other.write_bytes(gzip.compress(b"Another text.\n" * 99))
-    assert annotate([other, output, *arguments]) == 2
-    assert "belongs to a run over other texts" in capsys.readouterr().err
-    other.write_bytes(gzip.compress(text.read_bytes()))
-    (part,) = tmp_path.glob("o.html.unfinished/parts/*0.*")
-    part.write_bytes(part.read_bytes()[:-150])  # by a disk
-    assert annotate([other, output, *arguments]) == 0
-    assert output.read_bytes() == whole and indices == [0, 1, 0, 2, 3, 4]
+    zipped = tmp_path / "t.gz"
+    zipped.write_bytes(gzip.compress(text.read_bytes()))
+    assert annotate([zipped, *arguments[1:]]) == 0, "the same text"
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"t.txt", "o.html", "other.gz", "ner"}
+    assert names == {"t.txt", "o.jsonl", "t.gz", "ner"}
 
 
 @pytest.mark.parametrize(

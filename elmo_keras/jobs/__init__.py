@@ -1,0 +1,1 @@
+"""Work in parts that survives a kill."""
