@@ -241,7 +241,7 @@ def test_a_model_that_has_changed_is_refused(model_directory, untrained):
     assert not run(model="lm", no_cache=True)["cached"]
     with h5py.File("lm/weights.hdf5", "r+") as weights:
         weights["CNN_proj/b_proj"][0] += 1
-    with pytest.raises(ValueError, match="made with weights "):
+    with pytest.raises(ValueError, match="made with different weights"):
         run(model="lm", no_cache=True)
 
 

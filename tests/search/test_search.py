@@ -120,7 +120,7 @@ def test_parquet_and_an_index_find_the_same_as_the_vectors_of_a_text(
     shutil.copy(vectors / "b.parquet", vectors / "c.parquet")
     index = vectors, QUERY, *more, "--index", "Flat"
     error = error_of(main, [*index, "--model", model])
-    assert "was made with different vectors. --overwrite" in error
+    assert "was made with different vectors" in error and "--overwrite" in error
     assert len(find(*index, "--overwrite")[0]) == 7
 
 

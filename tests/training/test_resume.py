@@ -155,7 +155,7 @@ def finished(reused, tmp_path_factory):
         (["--learning-rate", "0.3"], "made with learning_rate 0.2; this run has 0.3"),
         (["--published-state"], f"made with {ZERO_STATE} 0.1; this"),
         (["--seed", "1"], "made with seed 0; this run has 1"),
-        (["--vocabulary-size", "30"], "made with vocabulary"),
+        (["--vocabulary-size", "30"], "made with different vocabulary"),
         (["--preset", "tiny"], "made with model"),
         (["--batch-size", "5"], "with rows of text in all 4; this run has 5"),
         ([], "is in use: another process is training there"),
