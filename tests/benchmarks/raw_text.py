@@ -446,8 +446,7 @@ def score_answers(path: Path, unanswerable: Path) -> list[dict]:
     for measure, value in scores.items():
         runner.row("`en-qa`, `en_qa`", measure, f"{100 * value:.2f}", "", "")
     has_answer = [bool(e["answers"]) for e in some[1]]
-    doubts = [-r.get("no_answer_score", -r["score"]) for r in results[1]]
-    area = roc_auc_score(has_answer, doubts)
+    area = roc_auc_score(has_answer, [r["score"] for r in results[1]])
     measure = "area under the ROC curve: has the text an answer?"
     runner.row("`en-qa`, `en_qa_unanswerable`", measure, f"{area:.2f}", "", "")
     title, also = "SQuAD and others, `en_qa`, raw text", 100 * scores["exact match"]

@@ -207,8 +207,8 @@ def ask(
 ) -> None:
     """Answers questions with pieces of a text file.
 
-    TEXT is plain or gzipped; `-` is standard input. Each answer is printed with its
-    probability and its sentence.
+    TEXT is plain or gzipped; `-` is standard input. Each answer is the likeliest place in
+    the text, printed with its probability among all places and its sentence.
 
         elmo-keras ask text.txt "Who wrote it?" "When was it written?"
 
