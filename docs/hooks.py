@@ -23,6 +23,7 @@ for command in console.COMMANDS:
         print(f"## {name}", flush=True)
         console.main([*name.split(), "--help"])
 """
+OPTIONS = "    options: {heading_level: 3"
 BOX = re.compile("╭─ (.+?) ─")
 MATH = re.compile(r'<(div|span) class="arithmatex">\\([\[(])(.*?)\\[\])]</\1>', re.S)
 PRINT_MODELS = "from elmo_keras.hub.command import models; models(all=True)"
@@ -34,6 +35,11 @@ def on_page_markdown(markdown, **_):
     What a page says to readers on GitHub, where these are missing, is left out.
     """
     markdown = re.sub("^On GitHub, .+\n", "", markdown, flags=re.M)
+    if "\n## " in markdown:  # a name stands below a heading
+        markdown = re.sub(
+            r"^(::: \S+\n)(?! )", rf"\1{OPTIONS}}}\n", markdown, flags=re.M
+        )
+        markdown = markdown.replace("    options: {members", f"{OPTIONS}, members")
     for name, text in ("options", options), ("models", models), ("cards", cards):
         if f"<!-- {name} -->" in markdown:
             markdown = markdown.replace(f"<!-- {name} -->", text())
