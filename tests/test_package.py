@@ -1,7 +1,6 @@
 """The package as it is shipped, shown and written."""
 
 import contextlib
-import gzip
 import importlib.metadata
 import json
 import os
@@ -165,21 +164,14 @@ STAND_INS = {
     "python": f'exec {sys.executable} -P "$@"',
     "curl": 'exec /usr/bin/curl "$@"',
 }
-SENTENCES = "A sentence of tokens\n\nAnother one\n"
-TAGGED = "Ann B-PER\nlives O\nin O\nYork B-LOC\n\n" * 4
-FILES = {"text.txt": SENTENCES, "train.conll": TAGGED, "dev.conll": TAGGED}
 
 
 @pytest.fixture
-def user(folder, tmp_path, site, monkeypatch):
-    """A clean folder but for a model and texts; `elmo-keras` is the installed wheel."""
+def user(tmp_path, site, monkeypatch):
+    """A clean folder; `elmo-keras` is the installed wheel."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(site))
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    shutil.copytree(folder / "model", tmp_path / "model")
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(SENTENCES.encode()))
     yield tmp_path
     servers = tmp_path / "serve.pid"
     for server in servers.read_text().split() if servers.exists() else ():
