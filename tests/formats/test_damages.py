@@ -92,31 +92,36 @@ def load(path, folder):
 LAYOUTS = "own", "tf1", "torch", "torch_of_2018"
 
 
+# Files, their damages, and the seeds of eight that reach every line that sixty reach.
+ROWS = [
+    ("own/options.json", damaged_json, (0, 1, 2, 4, 5, 8, 9, 54)),
+    ("own/weights.hdf5", damaged, (0, 2, 3, 5, 6, 10, 16, 30)),
+    ("own/training/softmax.hdf5", damaged, (0, 1, 2, 3, 4, 5, 7, 9)),
+    ("m.zip", damaged, range(8)),
+    ("m.tar.gz", damaged, (0, 1, 2, 3, 4, 5, 6, 36)),
+    ("m.keras", damaged, range(8)),
+    ("tf1/model.ckpt-9.index", damaged, range(8)),
+    ("tf1/model.ckpt-9.data-00000-of-00001", damaged, range(9)),
+    ("torch/encoder.pkl", damaged, range(8)),
+    ("torch_of_2018/token_embedder.pkl", damaged, (0, 1, 2, 6, 8, 16, 46, 58)),
+]
+ROWS += [
+    pytest.param(name, damage, range(60), marks=pytest.mark.nightly)
+    for name, damage, _ in ROWS
+]
+
+
 @pytest.mark.filterwarnings("ignore")  # of vocabularies, and of Keras
-@pytest.mark.parametrize(
-    ("name", "damage", "times"),
-    [
-        ("own/options.json", damaged_json, 60),
-        ("own/weights.hdf5", damaged, 60),
-        ("own/training/softmax.hdf5", damaged, 20),
-        ("m.zip", damaged, 40),
-        ("m.tar.gz", damaged, 40),
-        ("m.keras", damaged, 10),
-        ("tf1/model.ckpt-9.index", damaged, 30),
-        ("tf1/model.ckpt-9.data-00000-of-00001", damaged, 10),
-        ("torch/encoder.pkl", damaged, 60),
-        ("torch_of_2018/token_embedder.pkl", damaged, 60),
-    ],
-)
+@pytest.mark.parametrize(("name", "damage", "seeds"), ROWS)
 def test_a_damaged_file_is_loaded_or_refused_in_one_line(
-    name, damage, times, sound, tmp_path
+    name, damage, seeds, sound, tmp_path
 ):
     shutil.copytree(sound, tmp_path / "model")
     path, content = tmp_path / "model" / name, (sound / name).read_bytes()
     load(path, path.parents[name.count("training")])
     refused = 0
     with takes_less_than(megabytes=500):
-        for seed in range(times):
+        for seed in seeds:
             path.write_bytes(damage(content, Random(seed)))
             try:
                 load(path, path.parents[name.count("training")])
@@ -124,4 +129,4 @@ def test_a_damaged_file_is_loaded_or_refused_in_one_line(
                 line = " ".join(str(error).split())
                 assert 0 < len(line) < 5000, seed
                 refused += 1
-    assert refused > times // 4
+    assert refused > len(seeds) // 4
