@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import time
 from types import FunctionType
 
 import filelock
@@ -172,18 +171,6 @@ def usual_handler():
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    """Lets seconds pass."""
-    now = [0.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-
-    def let_pass(seconds):
-        now[0] += seconds
-
-    return let_pass
-
-
-@pytest.fixture
 def eagerly():
     """Computes without graphs: tracing that of a layer takes longer than a few calls."""
     import tensorflow as tf
@@ -194,15 +181,6 @@ def eagerly():
 
 
 @pytest.fixture
-def eager_tasks(monkeypatch):
-    """Trains models of tasks without graphs: tracing takes longer than a few steps."""
-    from elmo_keras.heads.model import TaskModel
-
-    always = property(lambda _: True, lambda *_: None)
-    monkeypatch.setattr(TaskModel, "run_eagerly", always)
-
-
-@pytest.fixture
 def unoptimized_graphs():
     """Runs graphs as they were traced: optimising one takes longer than running it."""
     import tensorflow as tf
@@ -210,19 +188,6 @@ def unoptimized_graphs():
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     yield
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
-
-
-@pytest.fixture
-def tokens_at_once(monkeypatch):
-    """Sets how many tokens go through one product in an LSTM with these units."""
-    from elmo_keras.layers import recurrence
-
-    def set_to(tokens, units):
-        monkeypatch.setattr(recurrence, "PIECE_SIZE", tokens * 4 * units)
-        recurrence.recurrence_graph.cache_clear()
-
-    yield set_to
-    recurrence.recurrence_graph.cache_clear()
 
 
 @pytest.fixture

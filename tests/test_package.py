@@ -37,6 +37,9 @@ SEPARATOR = "\x1f"
 # A block that is not run stands after `<!-- not run: REASON -->`.
 BLOCK = re.compile(r"(<!--.*not run: .+-->\n)?^```(\S*)\n((?s:.*?))^```$", re.M)
 RUN = "python", "sh"
+LONG = re.compile(
+    r"\.fit\(|export|serve|train|curl"
+)  # blocks that need more than seconds
 GIT = r"('elmo-keras\[[\w,]+\] @ )?git\+https://github.com/elmo-keras/elmo-keras'?"
 MODULES = [*(ROOT / "elmo_keras").rglob("*.py")]
 NOTEBOOKS = [str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.ipynb")]
@@ -217,21 +220,26 @@ def shows(page_text, printed):
 @pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
 @pytest.mark.filterwarnings("ignore:.*within a word")  # before Korean particles
 @pytest.mark.parametrize(
-    "page",
+    ("page", "but"),
     [
-        pytest.param(page, marks=() if page == "README.md" else pytest.mark.journey)
-        for page in PAGES
-        if any(language in RUN for _, language, _ in BLOCK.findall(text_of(page)))
+        pytest.param("README.md", LONG, id="README.md in seconds"),
+        *(
+            pytest.param(page, None, id=page, marks=pytest.mark.journey)
+            for page in PAGES
+            if any(language in RUN for _, language, _ in BLOCK.findall(text_of(page)))
+        ),
     ],
 )
 def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
-    page, user, ports, capsys
+    page, but, user, ports, capsys
 ):
     names, printed = {}, ""
     if page in NEEDS:
         warnings.simplefilter("ignore")  # those of other packages; until the test ends
     for reason, language, block in BLOCK.findall(text_of(page)):
         block = re.sub("85[01][01]", lambda port: ports[port[0]], block)
+        if but and but.search(block):
+            continue
         if language == "text":
             assert not printed or shows(block, printed), f"{block}\nis\n{printed}"
             printed = ""

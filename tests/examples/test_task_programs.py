@@ -30,7 +30,7 @@ def train(conllu):
     return conllu("train.conllu", [kinds[i] for i in rng.integers(2, size=40)])
 
 
-@pytest.mark.usefixtures("eager_tasks")
+@pytest.mark.usefixtures("eagerly")
 def test_the_papers_tables(conllu, model_directory, tmp_path, cells, monkeypatch):
     few = conllu("few.conllu", [[("they", "PRON")], [("run", "VERB")]] * 4)
     files = "--train", few, "--dev", few, "--output", tmp_path / "out"

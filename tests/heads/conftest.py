@@ -4,7 +4,6 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras.heads import best_epoch, run
 from tests.support.heads import make_head
 
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
@@ -62,20 +61,3 @@ def folder(tmp_path, monkeypatch, word_classes):
     word_classes("train.conllu", 20, 0)
     word_classes("dev.conllu", 9, 1)
     return tmp_path
-
-
-@pytest.fixture
-def untrained(monkeypatch, eager_tasks):
-    """Skips training; returns the list of seeds."""
-    made = []
-
-    def skip(model, batches, score, *, seed, save, **_):
-        made.append(seed)
-        save()
-        results = {"dev": {"accuracy": 0.5}, "losses": [2.0]}
-        return best_epoch.BestEpoch(
-            results | {"epochs": 1, "best_epoch": 1}, score()[1]
-        )
-
-    monkeypatch.setattr(run, "fit_until_best", skip)
-    return made

@@ -8,7 +8,7 @@ from elmo_keras import pipeline
 from elmo_keras.heads import Classification
 from elmo_keras.heads.evaluation import label_statistics
 
-pytestmark = pytest.mark.usefixtures("eager_tasks")
+pytestmark = pytest.mark.usefixtures("eagerly")
 TOKENS = "The bank of Ann saw money .".split()
 TEXT = {"context": "The bank of Ann. She sleeps.", "question": "Who sleeps?"}
 TAGGED = {"tokens": TOKENS, "tags": ["DET", "NOUN", "X", "NOUN", "X", "NOUN", "X"]}

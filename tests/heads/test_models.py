@@ -231,7 +231,7 @@ CASES |= {
         text="",
     ),
 }
-QUICK = "ner", "classify", "qa"  # others share their parts, or have a file
+QUICK = "ner", "qa"  # others share their parts, or have a file
 VARIANTS = [
     pytest.param(name, marks=[] if name in QUICK else pytest.mark.journey)
     for name in CASES
@@ -419,7 +419,7 @@ def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     name, model_directory, tmp_path, capsys, request
 ):
     if name != "ud":  # the others learn in graphs in tests of their own
-        request.getfixturevalue("eager_tasks")
+        request.getfixturevalue("eagerly")
     case, output = CASES[name], tmp_path / "out"
     train = tmp_path / "train"
     train.write_text(case.text, encoding="utf-8")

@@ -127,7 +127,7 @@ def test_labels_have_names_and_several_are_a_list(head):
         find("bank " * 1001)
 
 
-@pytest.mark.usefixtures("eager_tasks")
+@pytest.mark.usefixtures("eagerly")
 def test_clusters_are_lists_of_mentions(head):
     text = "Ann saw the bank.\r\nShe likes it, and Ann sleeps."
     clusters = pipeline(head("coref"))(text)

@@ -7,7 +7,12 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.base import block_shape
-from elmo_keras.layers import BidirectionalLSTM, ProjectedLSTM, blocked_weights
+from elmo_keras.layers import (
+    BidirectionalLSTM,
+    ProjectedLSTM,
+    blocked_weights,
+    recurrence,
+)
 from tests.support.models import built, with_gradients
 
 FULL = tf.ones((4, 6), tf.bool)
@@ -59,10 +64,11 @@ def lstm_with_values(reverse):
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("depth, width", [(1, 4), (1024, 64)])
 def test_values_and_gradients_are_those_of_a_plain_loop(
-    training, depth, width, tokens_at_once, unoptimized_graphs, monkeypatch
+    training, depth, width, unoptimized_graphs, monkeypatch
 ):
     # Three tokens a piece: the pieces must fit together.
-    tokens_at_once(3, units=UNITS)
+    monkeypatch.setattr(recurrence, "PIECE_SIZE", 3 * 4 * UNITS)
+    recurrence.recurrence_graph.cache_clear()
     monkeypatch.setattr(block_shape, "DEPTH", depth)
     monkeypatch.setattr(block_shape, "WIDTH", width)
     monkeypatch.setattr(block_shape, "SMALLEST", 0)

@@ -13,7 +13,7 @@ ROLES = "Ann\t-\tB-A0\tO\nsaw\tsee\tB-V\tO\nhim\t-\tB-A1\tB-A0\nleave\tleave\tO\
 
 
 @pytest.mark.journey  # models are trained
-@pytest.mark.usefixtures("eager_tasks")
+@pytest.mark.usefixtures("eagerly")
 def test_heads_are_made_with_their_cards_once(model_directory, tmp_path, capsys):
     (tmp_path / "en_srl_ewt").mkdir()
     roles = f"{ROLES}\n" * 3
