@@ -163,11 +163,14 @@ def check(exported_elmo):
 
 
 @pytest.fixture
-def usual_handler():
-    """Python's handler of Ctrl-C, which a process in the background lacks."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def usual_handlers():
+    """Python's handlers of signals, which a process in the background or of nohup lacks."""
+    usual = {signal.SIGINT: signal.default_int_handler}
+    usual |= {getattr(signal, name): signal.SIG_DFL for name in ("SIGTERM", "SIGHUP")}
+    before = {number: signal.signal(number, usual[number]) for number in usual}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

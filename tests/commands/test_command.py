@@ -215,7 +215,7 @@ def test_a_character_that_the_terminal_lacks_is_shown_by_its_code(monkeypatch):
 
 
 @pytest.mark.parametrize("raises", [False, True])
-def test_a_command_that_sigterm_stopped_has_its_status(raises, usual_handler, capsys):
+def test_a_command_that_sigterm_stopped_has_its_status(raises, usual_handlers, capsys):
     def work(number):
         with stopping():
             os.kill(os.getpid(), number)
@@ -230,7 +230,7 @@ def test_a_command_that_sigterm_stopped_has_its_status(raises, usual_handler, ca
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_first_signal_sets_the_event(number, usual_handler):
+def test_the_first_signal_sets_the_event(number, usual_handlers):
     before = signal.getsignal(number)
     with stopping() as stop:
         assert not stop.is_set()
@@ -250,7 +250,7 @@ def test_nohup_holds():
         signal.signal(signal.SIGHUP, before)
 
 
-def test_the_second_ctrl_c_interrupts(usual_handler):
+def test_the_second_ctrl_c_interrupts(usual_handlers):
     with pytest.raises(KeyboardInterrupt), stopping() as stop:
         os.kill(os.getpid(), signal.SIGINT)
         assert stop.is_set()

@@ -167,6 +167,7 @@ def test_other_columns_or_parts_are_another_job(job, output):
             job(**{name: other})
 
 
+@pytest.mark.usefixtures("usual_handlers")
 def test_a_killed_and_an_interrupted_command_resume(
     cluster, lite, tmp_path, output, monkeypatch
 ):

@@ -55,13 +55,14 @@ def test_a_run_leaves_a_model_that_tags_and_its_scores(model_directory, capsys):
 
 def test_the_folder_is_a_head_in_place_of_another(eagerly, model_directory, capsys):
     more = "--model", model_directory, "--word-dim", 0, "--character-dim", 0
+    more += "--limit", 8, "--epochs", 1
     Path("out").mkdir()
     for name in FILES[:-1]:
         Path("out", name).write_bytes(b"old")
     assert run(*more) == 0 and sorted(os.listdir("out")) == FILES
     assert len(pipeline("out")("The cat")) == 2 and read_head(Path("out")).is_light
     card = Path("out/model_card.md").read_text()
-    assert "20 examples of `train.conllu` (train); 9 examples of `dev.conllu`" in card
+    assert "8 examples of `train.conllu` (train); 9 examples of `dev.conllu`" in card
     assert re.search(r"\| dev +\| +[\d.]+ \|", card)
     assert re.search(r"NOUN [\d.]+ \(\d+\)", card)
     made = shlex.split(re.search(r"^elmo-keras (.*)$", card, re.M)[1])
@@ -96,11 +97,11 @@ def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, ca
         return real(*arguments)
 
     monkeypatch.setattr(runs, "score_model", stopped)
-    assert run() == 130
+    assert run("--limit", 8) == 130
     assert capsys.readouterr().err.endswith("elmo-keras train-head: Interrupted.\n")
     assert sorted(os.listdir("out")) == ["lock", "model.keras"]
     monkeypatch.setattr(runs, "score_model", real)
-    assert run("--epochs", 1) == 0 and Path("out/results.json").exists()
+    assert run("--limit", 8, "--epochs", 1) == 0 and Path("out/results.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
-from elmo_keras.training import keras_model, validation
+from elmo_keras.training import loop, validation
 from elmo_keras.training.options import Limits
 from elmo_keras.training.run import LOGS
 
@@ -72,6 +72,6 @@ def test_only_steps_count_as_time_of_the_steps(reused, tmp_path, monkeypatch):
 
     monkeypatch.setattr(validation.Validation, "perplexity", evaluate)
     clock = SimpleNamespace(perf_counter=lambda: now[0])
-    monkeypatch.setattr(keras_model, "time", clock)
+    monkeypatch.setattr(loop, "time", clock)
     assert reused.attempt(tmp_path, before_step=lambda: let_pass(2))
     assert reused.model.run.progress.seconds in (24, 22)  # without one that is traced

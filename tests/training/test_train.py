@@ -139,6 +139,7 @@ def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, mess
     assert change != ["--output", "/proc"] or shown == ""  # before the text is read
 
 
+@pytest.mark.usefixtures("usual_handlers")
 def test_an_interrupted_training_says_so_with_its_status(files, monkeypatch, capsys):
     step = TrainingRun.step
 
