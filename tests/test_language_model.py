@@ -68,6 +68,7 @@ def test_unknown_words_are_marked_and_perplexity_counts_one_boundary(model):
     assert scores.perplexity == pytest.approx(expected)
 
 
+@pytest.mark.journey  # TensorFlow builds `en`
 def test_litert_and_tensorflow_find_the_same_probabilities(monkeypatch):
     monkeypatch.setattr(bilm_module, "LOGITS_AT_ONCE", 150_000)  # three tokens
     text = "The value of an unknownword is low .", "She went to the bank .", ""

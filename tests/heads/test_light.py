@@ -13,7 +13,6 @@ from elmo_keras.heads.token_batch import TokenBatch
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], [], "money in a bank".split()]
 pytestmark = pytest.mark.usefixtures("eagerly")
-journey = pytest.mark.journey
 ATOL = 0.01  # of scores up to about 1, by products in int8
 # Kernels of attention, multiplied so that tokens differ in their weights.
 FACTORS = {"attention/kernel": 100, "attention/w": 10, "self_attention/w": 10}
@@ -40,18 +39,23 @@ def networks(folder):
         ("pos", {}),
         ("ner", {"elmo_at": "both", "settings": {"layer_norm": True}}),
         ("plain", {"elmo_at": "output"}),
-        ("ud", {}),
         ("ud", {"elmo_at": "both"}),
-        ("sentiment", {}),
         ("ngrams", {}),
         ("emotions", {"elmo_at": "both"}),
-        ("qa", {}),
         ("doubting", {"elmo_at": "both"}),
-        pytest.param("pos", {"settings": {"layers": "top"}}, marks=journey),
-        pytest.param("pos", {"settings": {"layers": "average"}}, marks=journey),
-        pytest.param("sentiment", {"elmo_at": "both"}, marks=journey),
-        pytest.param("emotions", {}, marks=journey),
-        pytest.param("doubting", {"elmo_at": "output"}, marks=journey),
+        *(
+            pytest.param(*row, marks=pytest.mark.journey)
+            for row in (
+                ("ud", {}),
+                ("sentiment", {}),
+                ("qa", {}),
+                ("pos", {"settings": {"layers": "top"}}),
+                ("pos", {"settings": {"layers": "average"}}),
+                ("sentiment", {"elmo_at": "both"}),
+                ("emotions", {}),
+                ("doubting", {"elmo_at": "output"}),
+            )
+        ),
     ],
 )
 def test_a_light_network_gives_the_scores_of_its_task_model(

@@ -87,8 +87,18 @@ def test_the_line_of_the_guide_fine_tunes_the_model(tmp_path, monkeypatch, capsy
     ("highest", "options", "message"),
     [
         (1e9, [], "rose .*, from .* is the one before training. A lower --learn"),
-        (1e9, ["--keep-last"], "rose .*, from .* is the last one. A lower --learn"),
-        (0.1, [], "Training diverged: the loss is .* is the best one before that"),
+        pytest.param(
+            *(
+                1e9,
+                ["--keep-last"],
+                "rose .*, from .* is the last one. A lower --learn",
+            ),
+            marks=pytest.mark.journey,
+        ),
+        pytest.param(
+            *(0.1, [], "Training diverged: the loss is .* is the best one before that"),
+            marks=pytest.mark.journey,
+        ),
     ],
 )
 def test_what_is_worse_than_the_start_is_an_error_and_not_kept(

@@ -52,6 +52,7 @@ def trained(tmp_path_factory):
     )
 
 
+@pytest.mark.journey
 def test_it_trains_on_files_and_saves_a_model(trained):
     shown, model = trained.shown, trained.model
     assert trained.n_traces == 1  # for all numbers of distinct words
@@ -77,6 +78,7 @@ def test_it_trains_on_files_and_saves_a_model(trained):
     assert np.isfinite(elmo(np.array([["a", "cat"]], object))).all()
 
 
+@pytest.mark.journey
 def test_evaluation_is_a_command_that_needs_a_softmax(trained, tmp_path, capsys):
     after = trained.shown.split("after training: ")[1].splitlines()[0]
     valid = ["--valid", str(trained.model.parent / "valid.txt"), "--evaluate"]
@@ -139,6 +141,7 @@ def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, mess
     assert change != ["--output", "/proc"] or shown == ""  # before the text is read
 
 
+@pytest.mark.journey
 @pytest.mark.usefixtures("usual_handlers")
 def test_an_interrupted_training_says_so_with_its_status(files, monkeypatch, capsys):
     step = TrainingRun.step
