@@ -17,6 +17,7 @@ LINES = {"embed": 12_000, "annotate": 60_000, "search": 12_000}  # of some parts
 
 @pytest.mark.journey
 @pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.usefixtures("usual_handlers")
 def test_a_killed_and_an_interrupted_command_resume(name, lite_file, tmp_path):
     pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
     text, model = tmp_path / "text", lite_file("float32")
