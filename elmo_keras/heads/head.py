@@ -118,6 +118,12 @@ class Head:
         """Whether its network runs without TensorFlow."""
         return self.kind.light is not None
 
+    def arguments(self, **types: Any) -> Any:
+        """The arguments of the kind's network, of these types, `units` and `dropout`."""
+        fields = {"units": int, "dropout": float, **types}
+        made = dataclasses.make_dataclass("Arguments", fields.items())
+        return from_json(made, self.card.model)
+
     def weight(self, name: str, *shape: int) -> np.ndarray:
         """A weight in float32, which should have this shape."""
         weight = self.arrays.get(name)
@@ -244,7 +250,6 @@ def save_head(
     language_model: str,
     folder: str | Path,
     *,
-    label_names: Mapping[str, str] | None = None,
     arrays: Mapping[str, np.ndarray] | None = None,
     **metadata: Any,
 ) -> None:
@@ -254,7 +259,6 @@ def save_head(
         model: a `.keras` file that `train-head` saved, or the model.
         language_model: the name or path of its frozen language model.
         folder: of the head.
-        label_names: label → the name that the head has for it.
         arrays: further weights of the head, such as those of `SpanEnds`.
         **metadata: `language`, such as `"en"`, so that a pipeline warns of another
             script; `tokenizer`, how it splits texts: `"words"`, `"ewt"` or `"gsd"`, see
@@ -277,8 +281,6 @@ def save_head(
     if elmo.bilm.digest() != Elmo.from_pretrained(language_model).bilm.digest():
         raise ValueError(f"{name} was trained on another model than {language_model}.")
     arguments = json.loads(json.dumps(model.arguments()))
-    if label_names:
-        arguments["labels"] = [label_names.get(x, x) for x in arguments["labels"]]
     config = elmo.get_config() | {
         "n_layers": elmo.config.n_layers,
         "projection_dim": elmo.config.projection_dim,

@@ -80,7 +80,6 @@ class Settings:
         endings: length of the longest endings of words that have a vector of `word_dim`;
             3 for ud, else 0 for none
         word_vectors: file of vectors that words start with: GloVe, or word2vec as text
-            or binary
         freeze_word_vectors: train no word vector
         character_dim: size of the vector of a word's characters, 0 for none; 0, or 64 for
             coref and without ELMo at the input

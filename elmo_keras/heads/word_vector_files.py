@@ -1,4 +1,4 @@
-"""Reads files of word vectors: GloVe's, and word2vec's as text or binary."""
+"""Reads files of word vectors as text: GloVe's, word2vec's and fastText's."""
 
 import codecs
 import collections
@@ -12,10 +12,7 @@ import numpy as np
 from elmo_keras.base.files import naming_damage
 from elmo_keras.text.files import unzipped
 
-MAX_LINE, MAX_WORD = 2**20, 2**12  # bytes
-# The last byte of float32 numbers such as vectors have: 0, or from 2^-61 to 2^31. Where a
-# word has a space, that byte is the space, or any.
-_TOP_BYTES = bytes(b for b in range(256) if b % 128 in (0, *range(0x21, 0x4F)))
+MAX_LINE = 2**20  # bytes
 
 
 class WordVectorFile(NamedTuple):
@@ -28,7 +25,7 @@ class WordVectorFile(NamedTuple):
 def read_word_vectors(
     path: str | Path, wanted: Container[str] | None = None
 ) -> WordVectorFile:
-    """Reads the vectors of words: GloVe's, and word2vec's as text or binary.
+    """Reads the vectors of words as text: GloVe's, word2vec's and fastText's.
 
     Of repeated words, the first one counts. word2vec's files and fastText's `.vec` start
     with the numbers of words and of dimensions, GloVe's with the first word.
@@ -37,7 +34,7 @@ def read_word_vectors(
     with (
         Path(path).open("rb") as file,
         naming_damage(
-            f"{path} should hold word vectors of GloVe or word2vec, plain or gzipped."
+            f"{path} should hold word vectors of GloVe or word2vec as text, plain or gzipped."
         ),
     ):
         dim, entries = _read_start(unzipped(file))
@@ -81,35 +78,23 @@ def read_lower_case_vectors(
 
 
 def _read_start(file):
-    """The size of the vectors, and each word with its numbers as text or as bytes."""
+    """The size of the vectors, and each word with its numbers."""
     first = file.readline(MAX_LINE).removeprefix(codecs.BOM_UTF8)
     lines = iter(lambda: file.readline(MAX_LINE), b"")
     heading = first.split()
     if len(heading) == 2 and all(cell.isdigit() for cell in heading):
         n_words, dim = map(int, heading)
-        if _is_text(file.peek(MAX_LINE)):
-            return dim, _read_text(lines, dim, n_words)
-        return dim, _read_binary(file, dim, n_words)
+        return dim, _read_text(lines, dim, n_words)
     cells = first.rstrip().split(b" ")[1:]
     if len(cells) < 2 or _finite(cells) is None:
         raise ValueError(f"Line 1 should be a word and its numbers: {first[:80]!r}")
     return len(cells), _read_text(itertools.chain([first], lines), len(cells))
 
 
-def _is_text(start):
-    """Whether numbers follow the first word, as far as the line was read ahead."""
-    line, line_end, _ = start.partition(b"\n")
-    cells = line.rstrip().split(b" ")[1:]
-    if not line_end:
-        cells = cells[:-1]  # may be cut
-    return bool(cells) and _finite(cells) is not None
-
-
 def _finite(numbers):
     """The numbers of an entry, or None if they are no finite ones."""
     try:
-        is_text = isinstance(numbers, list)
-        vector = np.array(numbers, "f4") if is_text else np.frombuffer(numbers, "<f4")
+        vector = np.array(numbers, np.float32)
     except ValueError:
         return None
     return vector if np.isfinite(vector).all() else None
@@ -129,24 +114,3 @@ def _read_text(lines, dim, n_words=0):
         raise ValueError(
             f"Line 1 says {n_words:,} words. The file ends after {index:,}."
         )
-
-
-def _read_binary(file, dim, n_words):
-    """Entries `word SPACE float32…`, with or without a line break between them."""
-    for index in range(1, n_words + 1):
-        word = bytearray()
-        while (byte := file.read(1)) != b" ":
-            if not byte or len(word) > MAX_WORD:
-                raise ValueError(f"Word {index:,} has no end.")
-            word += byte
-        word, numbers = bytes(word).lstrip(b"\n"), file.read(4 * dim)
-        if len(numbers) < 4 * dim:
-            raise ValueError(
-                f"Line 1 says {n_words:,} words. The file ends within word {index:,}."
-            )
-        if numbers[3::4].translate(None, _TOP_BYTES):
-            raise ValueError(
-                f"No vector follows word {index:,}, {word.decode('utf-8', 'replace')!r}. "
-                "A space ends words in this format: write words that have one as text."
-            )
-        yield word, numbers

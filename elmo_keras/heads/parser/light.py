@@ -1,10 +1,7 @@
 """The parser without TensorFlow."""
 
-import dataclasses
-
 import numpy as np
 
-from elmo_keras.base.argument_checks import from_json
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightEncoder, read_dense, read_lstms
 from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder, check_columns
@@ -12,25 +9,18 @@ from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.lite.layers import LiteBiLstm
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Arguments:
-    """The arguments of a `DependencyParser`."""
-
-    relations: list[str]
-    labels: dict[str, list[str]]
-    lemmas: dict[str, str]
-    units: int
-    dropout: float
-    arc_units: int
-    relation_units: int
-    label_units: int
-
-
 class LightParser:
     """A `DependencyParser` of a head."""
 
     def __init__(self, head: Head):
-        arguments = from_json(Arguments, head.card.model)
+        arguments = head.arguments(
+            relations=list[str],
+            labels=dict[str, list[str]],
+            lemmas=dict[str, str],
+            arc_units=int,
+            relation_units=int,
+            label_units=int,
+        )
         self.relations, self.labels = arguments.relations, arguments.labels
         check_columns(self.relations, self.labels, arguments.lemmas)
         self.decoder = TreeDecoder(self.relations, self.labels, arguments.lemmas)

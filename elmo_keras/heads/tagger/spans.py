@@ -293,25 +293,19 @@ def _in_code_points(text, spans):
 
     Label Studio counts as JavaScript does, to which 𝒜 and emoji are two.
     """
-    units = text.encode("utf-16-le")
-    moved = [
-        (
-            place,
-            span._replace(
-                begin=len(units[: 2 * span.begin].decode("utf-16-le", "ignore")),
-                end=len(units[: 2 * span.end].decode("utf-16-le", "ignore")),
-            ),
-        )
-        for place, span in spans
-    ]
 
     def fit(spans):
-        return all(
-            s.text is None or text[s.begin : s.end].split() == s.text.split()
-            for _, s in spans
-        )
+        pairs = ((text[s.begin : s.end], s.text) for _, s in spans)
+        return all(y is None or x.split() == y.split() for x, y in pairs)
 
-    return moved if fit(moved) and not fit(spans) else spans
+    def move(n):
+        return len(units[: 2 * n].decode("utf-16-le", "ignore"))
+
+    if fit(spans):
+        return spans
+    units = text.encode("utf-16-le")
+    moved = [(i, s._replace(begin=move(s.begin), end=move(s.end))) for i, s in spans]
+    return moved if fit(moved) else spans
 
 
 def _bounds(document, place, span):
