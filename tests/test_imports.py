@@ -80,7 +80,7 @@ def test_calls_that_only_read_a_model_import_no_tensorflow(tmp_path):
     assert not imports_tensorflow("\n".join(WITHOUT), tmp_path)
 
 
-@pytest.mark.journey
+@pytest.mark.nightly  # a process each
 @pytest.mark.parametrize("code", [*WITHOUT, *WITH])
 def test_a_process_of_its_own_imports_tensorflow_or_not(code, tmp_path):
     assert imports_tensorflow(code, tmp_path) == (code in WITH)
