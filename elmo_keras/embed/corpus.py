@@ -28,6 +28,7 @@ def embed_corpus(
     output: str | Path,
     *,
     shard: tuple[int, int] = (1, 1),
+    made_from: dict[str, Any] | None = None,
     forget_sentences: bool = False,
     overwrite: bool = False,
     progress: bool = False,
@@ -52,6 +53,8 @@ def embed_corpus(
         shard: `(i, n)` for every n-th line from the i-th on, i from 1; the output's
             name then has `.i-of-n` before its ending. `read_embeddings` reads the
             shards as one.
+        made_from: JSON values that are written after the numbers of `.npy`, as
+            `elmo_keras.jobs.parts.check_part` reads them.
         forget_sentences: whether to leave out `sentence_to_index`, which is always
             left out for more than 256 MiB of text, or Parquet's column of texts.
         overwrite: whether to replace an existing output, which stays until the new
@@ -76,31 +79,8 @@ def embed_corpus(
         embedder = Embedder(model, pooling="mean" if is_npy(output) else None)
     if is_npy(output) and embedder.pooling is None:
         raise ValueError("For .npy an `Embedder` should have `pooling`.")
-    return write_vectors(
-        embedder,
-        source,
-        output,
-        shard=shard,
-        forget_sentences=forget_sentences,
-        overwrite=overwrite,
-        progress=progress,
-        stop=stop,
-    )
-
-
-def write_vectors(
-    embedder: Embedder,
-    source: Path,
-    output: Path,
-    *,
-    shard: tuple[int, int] = (1, 1),
-    made_from: dict[str, Any] | None = None,
-    forget_sentences: bool = False,
-    overwrite: bool = False,
-    progress: bool = False,
-    stop: Callable[[], bool] = lambda: False,
-) -> Summary:
-    """As `embed_corpus`, of arguments that were checked; `made_from` ends a `.npy`."""
+    if made_from is not None and not is_npy(output):
+        raise ValueError(f"`made_from` is for .npy. Received: {output}")
     texts = not (forget_sentences or is_npy(output))
     name = f"{shard[0]}/{shard[1]}"
     metadata = embedder.file_metadata(name)

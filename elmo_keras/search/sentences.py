@@ -9,7 +9,7 @@ import numpy as np
 
 from elmo_keras.base.files import check_same_run, file_stamp
 from elmo_keras.commands.command import stopping
-from elmo_keras.embed.corpus import write_vectors
+from elmo_keras.embed.corpus import embed_corpus
 from elmo_keras.embed.embedder import SWITCHES, Embedder
 from elmo_keras.embed.writers.npy import open_npy
 from elmo_keras.jobs.parts import check_part
@@ -36,7 +36,7 @@ class TextSentences:
         self.metadata |= embedder.metadata
         if overwrite or not vectors.exists():
             with stopping() as stop:
-                summary = write_vectors(
+                summary = embed_corpus(
                     embedder,
                     self._path,
                     vectors,

@@ -1,10 +1,7 @@
 """Embedding a corpus, in Python and by the command."""
 
-import errno
 import json
 import os
-import subprocess
-import sys
 
 import h5py
 import numpy as np
@@ -18,7 +15,6 @@ from tests.support.commands import command
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
-from tests.support.paths import ROOT
 
 main = command("embed")
 CLOSE = 1e-5  # sums of numbers up to 4, in another order
@@ -164,26 +160,6 @@ def test_a_pipe_overwrites_what_belongs_to_another_text(embed, source, tmp_path)
         file.close()
         embed(f"/dev/fd/{reading}", tmp_path / "out.npy", overwrite=True, **options)
     assert np.load(tmp_path / "out.npy").shape == (1, 10)
-
-
-def test_a_program_ends_in_order_after_hdf5_found_the_disk_full(tmp_path):
-    """HDF5 closes what is left of a file when Python is gone, and crashes."""
-    pytest.importorskip("resource")
-    code = (
-        "import resource, sys, numpy as np\n"
-        "from pathlib import Path\n"
-        "from elmo_keras.embed.writers.hdf5 import write_hdf5\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
-        "batches = [(range(1), [np.ones((2, 3), 'f4')])]\n"
-        "try:\n"
-        "    write_hdf5(Path('out'), batches, metadata={}, sentence_to_index=None)\n"
-        "except OSError as error:\n"
-        "    sys.exit(error.errno)"
-    )
-    command = [sys.executable, "-c", code]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment)
-    assert done.returncode == errno.EFBIG
 
 
 def test_the_command_mixes_layers_and_prints_a_summary(

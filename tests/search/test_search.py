@@ -177,7 +177,7 @@ def test_vectors_are_made_once_and_refused_for_another_text(
     text, model, find, error_of, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(sentences, "write_vectors", None)
+        patch.setattr(sentences, "embed_corpus", None)
         patch.setattr(search, "check_file", None)  # reading needs no room
         assert len(find(text, "rain")[0]) == 5
     assert np.load(text.with_name("text.txt.mix.npy")).shape == (6, 10)
