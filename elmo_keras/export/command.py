@@ -95,17 +95,13 @@ DEFAULTS = Choices()
 MIXED = "layers", "mix", "gamma", "layer_norm"
 TRAINED = "dropout", "l2"
 LANGUAGE_MODEL = "trainable", "as_dict"
-TEXTS = "tokenizer", "normalization", "input_name"
-VERSION = "version", "archive", "serving_files", "no_warmup"
-SAVED_MODEL = *VERSION, *TEXTS, *LANGUAGE_MODEL, *TRAINED
+SAVED_MODEL = "version", "archive", "serving_files", "no_warmup", *LANGUAGE_MODEL
+SAVED_MODEL += "tokenizer", "normalization", "input_name"
 # Options that formats and models don't read.
 UNUSED = {
     "--format saved_model": ("min_cosine",),
-    "--format litert": SAVED_MODEL,
-    "--format packed": (
-        *(*SAVED_MODEL, *MIXED),
-        *("arithmetic", "min_cosine", "layer", "representation"),
-    ),
+    "--format litert": (*SAVED_MODEL, *TRAINED),
+    "--format packed": tuple(field.name for field in dataclasses.fields(Choices)),
     "a head": (*MIXED, *TRAINED, "layer"),
     "a .keras MODEL": (*MIXED, *TRAINED),
     "a MODEL that is no .keras file": ("layer",),

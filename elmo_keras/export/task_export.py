@@ -43,7 +43,7 @@ def export_task(
     input_name: Literal["sentences", "text"] = "sentences",
     version: int | None = None,
     warmup: bool = True,
-) -> Path:
+) -> str:
     """Writes a task model as a SavedModel, whose signatures give its answers.
 
     Args:

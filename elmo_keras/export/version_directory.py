@@ -49,7 +49,7 @@ def export_elmo(
     input_name: Literal["sentences", "text"] = "sentences",
     version: int | None = None,
     warmup: bool = True,
-) -> Path:
+) -> str:
     """Writes an `Elmo` layer as a SavedModel.
 
     Args:
@@ -73,7 +73,8 @@ def export_elmo(
         warmup: whether to add warm-up requests for TensorFlow Serving.
 
     Returns:
-        `output/<version>`, which appears only when it is complete.
+        `output/<version>`, which `hub.load` and `tf.saved_model.load` take. It appears
+        only when it is complete.
 
     Raises:
         FileExistsError: the version exists already.
@@ -120,7 +121,7 @@ def write_version(
     metadata: dict[str, Any],
     *,
     warmup: bool,
-) -> Path:
+) -> str:
     """Writes the files of a version into a folder that is renamed when it is complete."""
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
@@ -133,11 +134,12 @@ def write_version(
         (folder / EXTRA / METADATA).write_text(f"{text}\n", encoding="utf-8")
         if warmup:
             write_warmup(folder / WARM_UP, signatures)
-        return folder.rename(new_version(output, version))
+        return str(folder.rename(new_version(output, version)))
 
 
-def write_archive(version: Path) -> Path:
+def write_archive(version: str | Path) -> Path:
     """Writes a `.tar.gz` of a version beside it, which `hub.load` loads from a URL."""
+    version = Path(version)
     path = archive_path(version)
     with (
         replacing(path) as temporary,

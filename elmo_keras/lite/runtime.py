@@ -5,6 +5,7 @@ once.
 """
 
 import ctypes
+import errno
 import functools
 import importlib
 import importlib.resources
@@ -44,6 +45,7 @@ class CompiledModel:
             moved = aligned(data.size, dtype=np.uint8)
             moved[:] = data
             data = moved
+        _check_room(data.size)
         self._data = data
         address, size = _POINTER(data.ctypes.data), _SIZE(data.size)
         self._model = _get("CreateModelFromBuffer", _environment(), address, size)
@@ -92,6 +94,21 @@ class CompiledModel:
                 raise RuntimeError(f"LiteRT could not run {signature}: status {status}")
 
         return run
+
+
+def _check_room(n_bytes):
+    """Refuses a limit that XNNPACK, which packs weights into a file in memory, exceeds."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if 0 <= limit < 2 * n_bytes:  # XNNPACK ends the process
+        raise OSError(
+            errno.EFBIG,
+            f"This process may write files of at most {limit:,} bytes (`ulimit -f`), and "
+            f"LiteRT needs up to {2 * n_bytes:,} for one in memory. Raise the limit",
+        )
 
 
 def import_litert(*part: str) -> Any:

@@ -80,9 +80,9 @@ class RestServer:
         await runner.setup()
         connect = functools.partial(
             Connection,
-            runner.server,
+            runner.server,  # pyright: ignore[reportArgumentType]
             loop=self._loop,
-            access_log=None,
+            access_log=None,  # pyright: ignore[reportArgumentType]
             auto_decompress=False,
             keepalive_timeout=config.rest_header_timeout,
             lingering_time=min(LINGER, config.rest_body_timeout),

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,7 +99,8 @@ def exported(exported_elmo, exported_version, exported_task, tmp_path_factory):
             model, _, version = exported_task(name)
             return model, version
         elmo, folder = KINDS[name].make(), tmp_path_factory.mktemp("exports")
-        return elmo, export_elmo(elmo, folder, warmup=False, **KINDS[name].options)
+        options = {"warmup": False} | KINDS[name].options
+        return elmo, Path(export_elmo(elmo, folder, **options))
 
     return export
 

@@ -115,7 +115,7 @@ def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     """All outputs from each call, and requests that name the sentences `text`."""
     choices = {"as_dict": True, "input_name": "text", "trainable": "nothing"}
     choices |= {"tokenizer": "unicode_script", "normalization": "NFC"}
-    version = str(export_elmo(exported_elmo, tmp_path, **choices, warmup=False))
+    version = export_elmo(exported_elmo, tmp_path, **choices, warmup=False)
     assert export_metadata(version)["needs"] == ["tensorflow_text"]
     elmo = hub.load(version)
     assert not elmo.trainable_variables

@@ -130,7 +130,7 @@ def test_the_mix_trains_with_its_l2_and_dropout(loaded, exported_elmo):
 def test_with_all_trainable_the_gradients_are_the_layers(tmp_path):
     elmo = elmo_layer(trainable_bilm=True)
     version = export_elmo(elmo, tmp_path, trainable="all", warmup=False)
-    loaded = tf.saved_model.load(str(version))
+    loaded = tf.saved_model.load(version)
     with tf.GradientTape() as tape:
         outputs = loaded(padded(), training=True, as_dict=True)
         value = tf.reduce_sum(outputs["elmo"] ** 2)

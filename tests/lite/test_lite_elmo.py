@@ -127,6 +127,21 @@ def test_arrays_of_other_types_or_sizes_are_not_read_as_floats():
             compiled.bind("s", {"x": array, "y": y})
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits")
+def test_a_limit_on_the_size_of_files_is_said_before_litert_ends_the_process():
+    import resource
+
+    lite = LiteDense(np.ones((40, 40), np.float32), np.ones(40, np.float32))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+    try:
+        with pytest.raises(OSError, match="at most 3,000 bytes .*, and LiteRT needs"):
+            LiteDense(np.ones((40, 40), np.float32), np.ones(40, np.float32))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    np.testing.assert_allclose(lite(np.ones((1, 40), np.float32)), 41, rtol=0.02)
+
+
 @pytest.fixture(scope="module", params=ROWS)
 def elmo(request):
     config = CONFIGS[request.param]
