@@ -47,7 +47,7 @@ def export_task(
     """Writes a task model as a SavedModel, whose signatures give its answers.
 
     Args:
-        model: a built model: tagger, parser, classifier, entailment or answerer.
+        model: a built model: tagger, classifier, entailment or answerer.
         output, version, warmup: see `export_elmo`, as for what is returned and raised.
         tokenizer, normalization: see `export_elmo`; not for an answerer.
         input_name: see `export_elmo`; only for models of one text.

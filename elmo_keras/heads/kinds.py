@@ -52,7 +52,6 @@ _ROWS = (
         model="parser.model:DependencyParser",
         pipeline="parser.pipeline:SyntaxPipeline",
         light="parser.light:LightParser",
-        graph="parser.graph:answers",
     ),
     Kind(
         "coref",

@@ -178,7 +178,7 @@ QUICK = [("language", grpc), ("ner", tensorflow_2)]
 # Without tables, a model of a task has nothing more to initialise than `language`.
 OTHERS = [("dictionary", session)]
 # Of a text, of a text and an integer, of two texts; the others have the same inputs.
-OTHERS += itertools.product(("dictionary", "ud", "srl", "qa"), [grpc])
+OTHERS += itertools.product(("dictionary", "srl", "qa"), [grpc])
 ROWS = [
     pytest.param(*row, marks=() if row in QUICK else pytest.mark.journey)
     for row in itertools.product(KINDS, PROGRAMS)

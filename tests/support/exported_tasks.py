@@ -8,13 +8,11 @@ import tensorflow as tf
 
 from elmo_keras.heads import (
     ESIM,
-    DependencyParser,
     QuestionAnswering,
     Tagger,
     TextClassifier,
 )
 from elmo_keras.heads.model import TaskModel
-from elmo_keras.heads.parser.decoding import lemma_rule
 from tests.support.models import randomize
 from tests.support.task_models import built, token_vectors
 
@@ -27,7 +25,6 @@ CONTEXTS = [
     "zwei (drei) vier",
 ]
 QUESTIONS = ["Wer?", "어디?", "Was?", "Wieviel ein?"]
-LEMMA_RULES = [lemma_rule("Wörtern", "wort"), lemma_rule("zwei", "Zwo"), "=eins"]
 BIO = ["B-ORT", "B-PER", "I-ORT", "I-PER", "O"]
 
 
@@ -125,23 +122,6 @@ TASKS = {
         {"sentences": SENTENCES},
         _predicted,
         "label",
-    ),
-    "ud": ExportedTask(
-        lambda: _built(
-            DependencyParser(
-                token_vectors(endings=["i", "n"]),
-                relations=["dep", "obj"],
-                labels={"upos": ["NOUN", "VERB"], "lemma": LEMMA_RULES},
-                lemmas={"vier": "4"},
-                units=3,
-            )
-        ),
-        {"sentences": SENTENCES},
-        lambda model: [
-            {name: column for name, column in tree.items() if name != "tokens"}
-            for tree in _predicted(model)
-        ],
-        "head",
     ),
     "multi_label": ExportedTask(
         lambda: _classifier(3, "a", "b", "c", multi_label=True),
