@@ -18,10 +18,9 @@ from elmo_keras.embed.options import start_backend
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.language_model import LanguageModel, SentenceScores
 from elmo_keras.text.files import lines_of
-from elmo_keras.text.scripts import package_model
+from elmo_keras.text.scripts import N_SAMPLED, package_model
 from elmo_keras.text.sentences import words_of_sentences
 
-N_SAMPLED = 100  # lines of a text that choose the model
 SENTENCES = ("line", "tokens", "unknown", "forward", "backward", "perplexity", "text")
 TOKENS = ("line", "position", "token", "unknown", "forward", "backward")
 

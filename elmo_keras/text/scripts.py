@@ -2,6 +2,7 @@
 
 import re
 
+N_SAMPLED = 100  # lines of a text whose letters choose its language
 SCRIPTS = {
     "en": re.compile("[A-\u024f]"),
     "ko": re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]"),  # and jamo
@@ -28,6 +29,6 @@ def package_model(sample: str) -> str:
         if is_in_script(sample, language):
             return language
     raise ValueError(
-        "`model` should be given: the package's are for English and Korean, and most "
-        "letters of the text are of another script."
+        "The package has models for English and Korean, and most letters of the text are "
+        "of another script. Name a model."
     )

@@ -30,7 +30,7 @@ WRONG = {
     "annotate no.txt --with en-pos": MISSING,
     "annotate text.txt out.xyz --with en-pos": "The output should end in .conllu",
     "annotate text.txt --with none": "There is no pipeline none",
-    "annotate text.txt --with en-coref": "Give an OUT that ends in .jsonl",
+    "annotate text.txt o.html --with en-coref": "Give an OUT that ends in .jsonl, or none",
     "annotate s3://b/a.txt --with en-pos": "s3://b/a.txt is elsewhere. Copy it",
     "ask text.txt who --model en-ner": "en-ner answers no questions",
     "ask no.txt who": MISSING,

@@ -120,7 +120,7 @@ def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, ca
         ("--freeze-word-vectors", "--freeze-word-vectors needs --word-vectors"),
         ("--arithmetic int8 --no-cache", "Leave out --fine-tune and --no-cache"),
         ("--word-vectors out/results.json", "output out/results.json is an input"),
-        ("--train russian --dev russian --model auto", "--model should be given: "),
+        ("--train russian --dev russian --model auto", "Name a model."),
     ],
 )
 def test_what_cannot_be_used_ends_a_command(folder, capsys, options, problem):

@@ -74,7 +74,7 @@ def annotation(request):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(annotate, "PART_BYTES", PART_BYTES)
             annotate.write_annotated(
-                folder / "text.txt",
+                (folder / "text.txt").read_bytes().splitlines(keepends=True),
                 folder / "out.html",
                 loaded[head],
                 {"head": head},

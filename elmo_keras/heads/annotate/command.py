@@ -2,11 +2,14 @@
 
 import contextlib
 import hashlib
+import itertools
 import os
+import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from cyclopts import Parameter
 
@@ -25,6 +28,7 @@ from elmo_keras.heads.texts import Text, read_text
 from elmo_keras.jobs.parts import Parts
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
+from elmo_keras.text.scripts import N_SAMPLED, package_model
 
 PART_BYTES = 2**18  # of text, the least work that a kill can cost
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
@@ -35,50 +39,78 @@ def annotate(
     output: Path | None = None,
     /,
     *,
-    pipelines: Names,
+    pipelines: Names | None = None,
     overwrite: bool = False,
 ) -> int:
     """Labels the words, syntax, entities, roles or lines of a text file.
 
     TEXT holds a text or a paragraph a line, plain or gzipped, with an empty line before
-    another document; `-` is standard input. OUT.conllu is CoNLL-U, OUT.jsonl has the
+    another document; `-` is standard input, and words in quotes are a text. OUT.conllu is CoNLL-U, OUT.jsonl has the
     results of each line, OUT.html shows entities in colours and arcs between words; without
     OUT, the sentences are printed, and a table of the entities. After an interruption
     the same command resumes.
 
+        elmo-keras annotate "Ann Lee met Bob in Paris."
         elmo-keras annotate text.txt --with en-ner
         elmo-keras annotate text.txt text.conllu --with en-ud en-ner en-srl
 
     Args:
         text: TEXT
         output: ….conllu, ….jsonl or ….html
-        pipelines: of en-ud, en-pos, en-ner, en-srl, ko-ud, ko-pos, ko-ner, for OUT.jsonl
-            also en-coref, ko-sentiment; folders of heads, .keras files, hf://OWNER/NAME
+        pipelines: of en-ud, en-pos, en-ner, en-srl, en-coref, ko-ud, ko-pos, ko-ner,
+            ko-sentiment; folders of heads, .keras files, hf://OWNER/NAME. Without --with,
+            -pos and -ner of the text's language
         overwrite: replace an earlier output as soon as the new one is finished
     """
-    source = _source(text)
-    source.stat()
-    if not pipelines or len({*pipelines}) < len(pipelines):
-        raise ValueError(
-            f"--with should name different pipelines, such as en-pos. Received: "
-            f"{' '.join(pipelines) or 'none'}"
-        )
-    suffix = "" if output is None else output.suffix.lower()
-    if output is not None:
-        suffixes = tuple(formats.FORMATS)
-        check_output(output, [source], suffixes=suffixes, overwrite=overwrite)
-    _check_types(pipelines, suffix)
-    loaded = [*map(load_pipeline, pipelines)]
-    if output is None:
-        return _print(source, loaded)
-    heads = "".join(map(_fingerprint, pipelines))
-    job = {"pipelines": pipelines, "heads": heads, "format": suffix}
-    with stopping() as stop:
-        write_annotated(
-            source, output, loaded, job, overwrite=overwrite, stop=stop.is_set
-        )
+    with _open_text(text, may_be_quoted=output is None) as file:
+        lines = lines_of(file, text)
+        if pipelines is None:
+            first = [*itertools.islice(lines, 1 if text == "-" else N_SAMPLED)]
+            language = package_model(b"".join(first).decode(errors="replace"))
+            pipelines = [f"{language}-pos", f"{language}-ner"]
+            lines = itertools.chain(first, lines)
+        pipelines = [*itertools.chain(*(name.split(",") for name in pipelines))]
+        if not all(pipelines) or len({*pipelines}) < max(len(pipelines), 1):
+            raise ValueError(
+                f"--with should name different pipelines, such as en-pos. Received: "
+                f"{' '.join(pipelines) or 'none'}"
+            )
+        suffix = "" if output is None else output.suffix.lower()
+        if output is not None:
+            inputs, suffixes = [Path(text)], tuple(formats.FORMATS)
+            check_output(output, inputs, suffixes=suffixes, overwrite=overwrite)
+        _check_types(pipelines, suffix)
+        loaded = [*map(load_pipeline, pipelines)]
+        if output is None:
+            return _print(lines, loaded, typed=file.isatty())
+        heads = "".join(map(_fingerprint, pipelines))
+        job = {"pipelines": pipelines, "heads": heads, "format": suffix}
+        status, position = os.fstat(file.fileno()), file.tell
+        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        with stopping() as stop:
+            write_annotated(
+                lines,
+                output,
+                loaded,
+                job,
+                overwrite=overwrite,
+                share=lambda: position() / size if size else None,
+                stop=stop.is_set,
+            )
     print(f"The annotated text is in {output}")
     return 0
+
+
+def _open_text(text: str, *, may_be_quoted: bool = False) -> BinaryIO:
+    """The file, standard input, or the words themselves where no file can be meant."""
+    path = Path("/dev/stdin" if text == "-" else text)
+    is_name = " " not in text.strip() or path.suffix[1:].isalpha()
+    if not may_be_quoted or is_name or path.exists():
+        return path.open("rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115, the caller closes it
+    file.write(text.encode())
+    file.seek(0)
+    return file
 
 
 def load_pipeline(name: str) -> Any:
@@ -88,21 +120,29 @@ def load_pipeline(name: str) -> Any:
 
 
 def write_annotated(
-    source: Path,
+    lines: Iterable[bytes],
     output: Path,
     pipelines: Sequence[Any],
     job: dict[str, Any],
     *,
     overwrite: bool = False,
+    share: Callable[[], float | None] = lambda: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Writes the output part by part; the same call resumes, with the same `job`."""
+    """Writes the output part by part; the same call resumes, with the same `job`.
+
+    `share` says how much of the text was read.
+    """
     parts, suffix, head = Parts(output), output.suffix.lower(), ""
-    with source.open("rb") as file, parts.only_writer(), Progress() as bar:
+    with parts.only_writer(), Progress() as bar, Progress(progress=False) as no_bar:
         parts.open(job, overwrite=overwrite)
-        lines = _paragraphs(lines_of(file, source))
-        written = _write_parts(lines, pipelines, parts, formats.FORMATS[suffix], stop)
-        parts.count(written, bar, lambda _: None, lambda: False)
+
+        def count(n_tokens, is_new):
+            bar.add(n_tokens, share()) if is_new else bar.skip(n_tokens)
+
+        write = formats.FORMATS[suffix]
+        written = _write_parts(lines, pipelines, parts, write, count, stop)
+        parts.count(written, no_bar, lambda _: None, lambda: False)
         if suffix == ".html":
             head = formats.html_head(output.stem, pipelines)
         with on_disk(parts.whole) as whole:
@@ -110,10 +150,6 @@ def write_annotated(
             for _, content in parts.read():
                 whole.write(content)
         parts.finish(parts.whole)
-
-
-def _source(text):
-    return Path("/dev/stdin" if text == "-" else text)
 
 
 def _check_types(names, suffix):
@@ -124,11 +160,12 @@ def _check_types(names, suffix):
                 f"{name} takes two texts. `elmo-keras ask` asks questions, and "
                 f"`pipeline({name!r})` takes pairs in Python."
             )
-        if type_ == "texts" and suffix != ".jsonl":
+        if type_ == "texts" and suffix not in ("", ".jsonl"):
             raise ValueError(
-                f"{name} reads whole texts. Give an OUT that ends in .jsonl."
+                f"{name} reads whole texts. Give an OUT that ends in .jsonl, or none."
             )
     types = ["words" if type_ == "syntax" else type_ for type_ in types]
+    types = [type_ for type_ in types if type_ != "texts"]
     if suffix != ".jsonl" and len({*types}) < len(types):
         raise ValueError(
             "--with should name one pipeline for words or syntax, one for entities and one "
@@ -161,12 +198,11 @@ def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
     return predict_texts(pipelines, texts)
 
 
-def _print(source, pipelines) -> int:
-    color, spans = sys.stdout.isatty(), []
-    with source.open("rb") as file, contextlib.suppress(KeyboardInterrupt):
-        lines = _paragraphs(lines_of(file, source))
+def _print(lines, pipelines, *, typed) -> int:
+    color, spans, lines = sys.stdout.isatty(), [], _paragraphs(lines)
+    with contextlib.suppress(KeyboardInterrupt):
         # Lines that are typed are answered one by one.
-        for part in ([line] for line in lines) if os.isatty(file.fileno()) else [lines]:
+        for part in ([line] for line in lines) if typed else [lines]:
             for text, predictions in _predict(part, pipelines):
                 line = formats.terminal(text, pipelines, predictions, color=color)
                 print(line, end="")
@@ -179,9 +215,10 @@ def _print(source, pipelines) -> int:
     return INTERRUPTED
 
 
-def _write_parts(lines, pipelines, parts, write, stop):
+def _write_parts(lines, pipelines, parts, write, count, stop):
     """Annotates the parts that are missing; yields as `Parts.count` takes them."""
-    for index, chunk in enumerate(chunks(lines, PART_BYTES, lambda x: len(x[-1]))):
+    paragraphs = _paragraphs(lines)
+    for index, chunk in enumerate(chunks(paragraphs, PART_BYTES, lambda x: len(x[-1]))):
         digest = hashlib.sha256(b"".join(line for *_, line in chunk)).hexdigest()
         metadata = parts.metadata(index, digest)
         is_new = metadata is None
@@ -190,10 +227,13 @@ def _write_parts(lines, pipelines, parts, write, stop):
             for text, predictions in _predict(chunk, pipelines):
                 if stop():
                     raise KeyboardInterrupt
-                n_tokens += sum(map(len, text.sentences))
+                count(n_new := sum(map(len, text.sentences)), True)
+                n_tokens += n_new
                 pieces.append(write(text, pipelines, predictions).encode())
             metadata = {"digest": digest, "tokens": n_tokens}
             parts.write(index, pieces, metadata)
+        else:
+            count(metadata["tokens"], False)
         yield is_new, len(chunk), metadata["tokens"]
 
 
@@ -218,9 +258,8 @@ def ask(
         model: a name of the package, the folder of a head, a .keras file, or hf://OWNER/NAME
         answers: how many answers to print to each question, of different parts of the text
     """
-    source = _source(text)
-    with source.open("rb") as file:
-        context = b"".join(lines_of(file, source)).decode()
+    with _open_text(text) as file:
+        context = b"".join(lines_of(file, text)).decode()
     loaded = load_pipeline(model) if pipeline_type(model) == "pairs" else None
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")

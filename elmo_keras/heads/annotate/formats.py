@@ -235,7 +235,7 @@ def html_head(title: str, pipelines: Sequence[Pipeline]) -> str:
 def terminal(
     text: Text, pipelines: Sequence[Pipeline], predictions: list, *, color: bool
 ) -> str:
-    """A line a sentence: `word/TAG`, entities in brackets; lines of predicates and the tree."""
+    """A line a sentence: `word/TAG`, entities in brackets; below predicates, trees, labels."""
     dim, bold, end = ("\x1b[2m", "\x1b[1;36m", "\x1b[0m") if color else ("", "", "")
     lines = []
     sentences = _sentences(text, pipelines, predictions)
@@ -258,7 +258,20 @@ def terminal(
             lines.append(f"  {printable(f'{predicate}: {parts}')}")
         if tree:
             lines += _outline(tokens, tree["head"], tree["deprel"])
+    for p, prediction in zip(pipelines, predictions):
+        if p.type == "texts" and text.sentences:
+            lines += _text_lines(p.annotate(text, prediction))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _text_lines(result):
+    """The labels of a text with their scores in a line, or a line for each cluster."""
+    labels = [result] if isinstance(result, dict) else result
+    if labels and isinstance(labels[0], list):
+        lines = [" = ".join(m["text"] for m in cluster) for cluster in labels]
+    else:
+        lines = [", ".join(f"{x['label']} {x['score']:.2f}" for x in labels)]
+    return [f"  {printable(line)}" for line in lines if line]
 
 
 def _outline(words, heads, relations, head=0, depth=1):

@@ -113,3 +113,21 @@ def test_questions_are_answered_with_their_sentences(text, head, capsys):
     assert len(answers) >= 2 and all("): " in line for line in answers)
     assert ask([text, "Who?", "--model", head("pos")]) == 2
     assert "answers no questions" in capsys.readouterr().err
+
+
+def test_words_in_quotes_are_a_text_for_the_heads_of_its_language(capsys):
+    assert annotate(["Ann Lee met Bob."]) == 0
+    assert capsys.readouterr().out.startswith("[Ann/PROPN Lee PER]/PROPN met/VERB [Bob")
+    assert annotate(["김철수는 갔다."]) == 0
+    assert "철수 PS]" in capsys.readouterr().out
+    assert annotate(["nowhere near.txt"]) == 2
+    assert "no file nowhere near.txt" in capsys.readouterr().err
+    assert annotate(["Привет мир!"]) == 2
+    assert "English and Korean" in capsys.readouterr().err
+
+
+def test_labels_of_texts_and_clusters_are_lines_below_the_sentence(capsys):
+    assert annotate(["정말 재미있게 봤다!", "--with", "ko-sentiment,ko-pos"]) == 0
+    assert "\n  positive 0.9" in capsys.readouterr().out
+    assert annotate(["Ann said she was late.", "--with", "en-coref"]) == 0
+    assert "\n  Ann = she\n" in capsys.readouterr().out
