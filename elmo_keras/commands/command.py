@@ -158,8 +158,15 @@ def starting_libraries() -> Iterator[None]:
             os.write(2, log.read())
 
 
+def say_on_terminal(line: str) -> None:
+    """Says what a user waits for; logs and pipes have no need of it."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
+
+
 def import_tensorflow() -> None:
     """Imports TensorFlow and Keras for a command, without lines of their logs."""
+    say_on_terminal("Loading TensorFlow.")
     gc.disable()  # a fifth of the time would go to searching new objects for garbage
     try:
         with starting_libraries():

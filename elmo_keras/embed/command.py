@@ -91,6 +91,8 @@ def embed(
         )
     if engine and shard != (1, 1):
         raise ValueError("--shard works without --engine; Ray divides the text itself.")
+    if engine is None:
+        options = options.for_text(inputs[0])
     read = [*inputs, *options.inputs()]
     if engine:
         check_output_folder(output, read, overwrite=overwrite)

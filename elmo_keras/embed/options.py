@@ -1,10 +1,12 @@
 """The options of the commands that compute vectors."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 from cyclopts import Parameter
 
+from elmo_keras.base.files import say
 from elmo_keras.commands.arguments import Count, Finite, Layers, Mix
 from elmo_keras.commands.command import import_tensorflow, starting_libraries
 from elmo_keras.config import Arithmetic
@@ -13,6 +15,8 @@ from elmo_keras.embed.engines.backend import LITERT, Backend, choose_backend
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.lite.probe import probe
+from elmo_keras.text.files import lines_of
+from elmo_keras.text.scripts import N_SAMPLED, package_model
 
 
 @Parameter(name="*")
@@ -21,7 +25,8 @@ class EmbedderOptions:
     """Options of an `Embedder`.
 
     Args:
-        model: a model directory, a zip, or a published model's name or address
+        model: a model directory, a zip, or a published model's name or address; that of the
+            package for the text's language if not given
         options: published options.json, with --weights
         weights: published HDF5 weights, with --options
         layers: which layers are kept, or an index; mix, the model's own or the average,
@@ -50,6 +55,16 @@ class EmbedderOptions:
     backend: Backend | None = None
     tokens_at_once: Count | None = None
     cache_megabytes: Count = 256
+
+    def for_text(self, text: Path) -> "EmbedderOptions":
+        """Names the package's model by the script of a text file, where none is given."""
+        if self.model or self.options or self.weights or not text.is_file():
+            return self
+        with text.open("rb") as file:
+            sample = b"".join(itertools.islice(lines_of(file, text), N_SAMPLED))
+        model = package_model(sample.decode())
+        say(f"The language model is {model}.")
+        return dataclasses.replace(self, model=model)
 
     def inputs(self) -> list[Path]:
         """The files of the model, which no output may replace."""

@@ -20,6 +20,7 @@ from elmo_keras.commands.arguments import (
 from elmo_keras.commands.command import (
     CommandFailed,
     import_tensorflow,
+    say_on_terminal,
     starting_libraries,
 )
 from elmo_keras.commands.outputs import check_apart, check_file, check_folder
@@ -179,6 +180,7 @@ def export(
         check_apart([output], inputs)
         if output.exists():
             raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    say_on_terminal(f"Exporting {source}.")
     if format == "litert" and file is None and head is None:
         from elmo_keras.formats.model_directory import find_model
 

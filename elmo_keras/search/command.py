@@ -42,7 +42,7 @@ def search(
     On SNLI and KorSTS the cosine of character trigrams ranks whole sentences better
     than that of these vectors.
 
-        elmo-keras search FILE --model MODEL "a query" --top 5
+        elmo-keras search FILE "a query" --top 5
         elmo-keras search VECTORS.parquet --model MODEL "a query"
 
     Args:
@@ -58,7 +58,10 @@ def search(
     """
     if nprobe is not None and index is None:
         raise ValueError("--nprobe is for --index.")
-    in_parquet, inputs = is_parquet(file) or file.is_dir(), [file, *options.inputs()]
+    in_parquet = is_parquet(file) or file.is_dir()
+    if not in_parquet:
+        options = options.for_text(file)
+    inputs = [file, *options.inputs()]
     if in_parquet:
         if vectors or options.layers is not None or (overwrite and not index):
             raise ValueError(

@@ -21,7 +21,7 @@ WRONG = {
     "embed text.txt text.txt --model en": "The output should end in .hdf5",
     "embed text.txt --model en": "OUTPUT is missing after text.txt. See",
     "--install-completion --shell x": "Choose from: .*zsh",
-    "embed text.txt out.npy": "Give --model, or --options and --weights",
+    "embed text.txt out.npy --weights w": "Give --model, or --options and --weights",
     "embed text.txt out.npy --model en --layers 7": "--layers should be one of",
     "embed text.txt out.npy --model en --workers 2": "work only with",
     "embed text.txt out.npy --model en --part-kilobytes 4": "work only with",
