@@ -59,6 +59,7 @@ def train(
     same command again resumes from the last checkpoint.
 
         elmo-keras train
+        elmo-keras train --train text.txt --output MODEL_DIR
         elmo-keras train --train 'text/*.txt.gz' --valid valid.txt --output MODEL_DIR
         elmo-keras train --init en --train TEXT --valid VALID --output MODEL_DIR
         elmo-keras train --evaluate --valid test.txt --output MODEL_DIR
@@ -74,8 +75,8 @@ def train(
     """
     if evaluate:
         return print_perplexity(output, data)
-    if bool(data.train) != bool(data.valid):
-        raise ValueError("--train and --valid should be given together.")
+    if data.valid and not data.train:
+        raise ValueError("--valid needs the text of --train, or --evaluate.")
     if not data.train and not settings.model:
         chosen = settings.optimizer or settings.learning_rate or settings.schedule
         settings = dataclasses.replace(

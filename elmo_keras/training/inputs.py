@@ -27,6 +27,8 @@ MAX_UNKNOWN = 0.9  # share of the training text
 _TOKEN = re.compile(r"\w+(?:['’]\w+)?|([^\w\s])\1*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"“(]?[A-Z])")
 _PROSE = re.compile(r"(?:[*\d\[][\d.\]]* )?[\"“(*]*[A-Z].*[.:!?]\)?", re.DOTALL)
+# Of a text without another that is held out: each N-th sentence, and at most so many.
+HELD_OUT_EVERY, MOST_HELD_OUT = 20, 2000
 _NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 
 
@@ -120,24 +122,40 @@ def _sentences(data, patterns, config) -> Iterator[list[str]]:
 
 
 def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
-    """The held-out text, which must have a sentence."""
-    valid = Corpus.from_sentences(_sentences(data, data.valid, config))
+    """The held-out text, which must have a sentence; a part of the training text's."""
+    if data.valid:
+        valid = Corpus.from_sentences(_sentences(data, data.valid, config))
+    else:
+        sentences = _sentences(data, data.train, config)
+        most = HELD_OUT_EVERY * MOST_HELD_OUT
+        of_training = itertools.islice(sentences, 0, most, HELD_OUT_EVERY)
+        valid = Corpus.from_sentences(of_training)
     if not len(valid):
-        raise ValueError("`valid` names files that hold no sentence.")
+        name = "valid" if data.valid else "train"
+        raise ValueError(f"`{name}` names files that hold no sentence.")
     return valid
 
 
+def _is_held_out(index):
+    return not index % HELD_OUT_EVERY and index < HELD_OUT_EVERY * MOST_HELD_OUT
+
+
 def _training_text(data, config, cache):
-    files, held_out = text_files(data.train), text_files(data.valid)
+    files, held_out = text_files(data.train), text_files(data.valid or ())
     if both := [path for path in files if any(map(path.samefile, held_out))]:
         raise ValueError(
             f"`train` and `valid` both name {both[0]}, and a perplexity should be of text "
             "that is not trained on. Take it out of one of them."
         )
     stamps = [data.raw_text, config.unicode_normalization, *map(file_stamp, files)]
-    train = Corpus.in_files(_sentences(data, data.train, config), cache, stamps)
+    sentences = _sentences(data, data.train, config)
+    if not data.valid:
+        stamps.append(f"without {MOST_HELD_OUT} of every {HELD_OUT_EVERY}")
+        sentences = (s for i, s in enumerate(sentences) if not _is_held_out(i))
+    train = Corpus.in_files(sentences, cache, stamps)
     if not len(train):
-        raise ValueError("`train` names files that hold no sentence.")
+        least = "no sentence" if data.valid else "less than two sentences"
+        raise ValueError(f"`train` names files that hold {least}.")
     return train
 
 

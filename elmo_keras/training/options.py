@@ -40,7 +40,8 @@ class TextData:
 
     Args:
         train: patterns of text files; Python's language reference if not given
-        valid: patterns of held-out text files
+        valid: patterns of held-out text files; if not given, every 20th sentence of the
+            training text, at most 2,000, is held out
         raw_text: the lines are paragraphs, to be split into sentences and words
         tokenizer: how the lines were split, and how the model splits a str; spaces if
             neither it nor raw text is given

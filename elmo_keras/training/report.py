@@ -77,7 +77,7 @@ def write_card(run: TrainingRun, inputs: Inputs, data: TextData, output: Path) -
         choice=_describe_choice(keep_last, progress),
         train_files=_names(data.train),
         train=train,
-        valid_files=_names(data.valid),
+        valid_files=_names(data.valid or data.train),
         valid=valid,
         n_words=f"{len(inputs.vocabulary):,}",
         vocabulary_digest=inputs.vocabulary.digest,

@@ -42,6 +42,19 @@ def test_a_text_that_is_trained_on_is_not_held_out(read, tmp_path):
         read_inputs(data, TINIEST, cache=tmp_path / "cache")
 
 
+def test_without_a_held_out_text_every_20th_sentence_is_held_out(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("".join(f"word {i}\n" for i in range(50)))
+    data = TextData(train=[str(text)], min_count=1)
+    inputs = read_inputs(data, TINIEST, cache=tmp_path / "cache")
+    held_out, train = [*inputs.valid.sentences()], [*inputs.train.sentences()]
+    assert held_out == [["word", str(i)] for i in (0, 20, 40)]
+    assert len(train) == 47 and ["word", "20"] not in train
+    text.write_text("one sentence\n")
+    with pytest.raises(ValueError, match="`train` names files that hold less than two"):
+        read_inputs(data, TINIEST, cache=tmp_path / "cache")
+
+
 @pytest.mark.parametrize(
     ("data", "tokenizer", "size"),
     [

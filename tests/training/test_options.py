@@ -41,7 +41,7 @@ def test_every_optimizer_has_rates():
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--train", "x"], "--train and --valid should be given together"),
+        (["--valid", "x"], "--valid needs the text of --train, or --evaluate"),
         (["--evaluate"], "--evaluate needs the text of --valid"),
         (["--weights", "w"], "--options and --weights should be given together"),
         (["--init", "m", "--preset", "tiny"], "--preset should be left out: the model"),
