@@ -35,9 +35,9 @@ from elmo_keras.formats.options import (
 from elmo_keras.hub.catalogue import (
     CHARACTERS,
     MIX,
-    OF_SOFTMAX,
     OPTIONS,
     SOFTMAX,
+    SOFTMAX_FILES,
     VOCABULARY,
     WEIGHTS,
     WORDS,
@@ -52,7 +52,7 @@ if (
     from elmo_keras.bilm import BidirectionalLanguageModel
     from elmo_keras.layers.scalar_mix import ScalarMix
 
-PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = OF_SOFTMAX
+PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = SOFTMAX_FILES
 _MAX_STATE_FILE = 2**20  # bytes
 
 

@@ -32,9 +32,9 @@ TRAINING = "training"  # a folder
 # Files that training and `save_model` write to a model directory.
 PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, TRAINING, CARD, CURVES
 # The softmax and the vocabulary beside published options and weights.
-OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"
+SOFTMAX_FILES = "*softmax*.hdf5", "*vocab*.txt"
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.
-OF_OTHERS = (
+OTHER_LAYOUTS = (
     "*options.json",
     "*config.json",
     "*.hdf5",
@@ -54,7 +54,7 @@ OF_OTHERS = (
 ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
 NLPL, NLPL_ADDRESS = "nlpl:", "http://vectors.nlpl.eu/repository/20/{}.zip"
 HUB = "hf://"
-IN_PACKAGE, A_HEAD = "in the package", "a head in the package"  # layouts
+IN_PACKAGE, HEAD_LAYOUT = "in the package", "a head in the package"  # layouts
 BOX = Path(__file__).parent.parent / "box"
 ADDRESS = (
     r"https?://[\w.-]+(:\d+)?([/?#][!-~]*)?|hf://[\w.-]+/[\w.-]+(@[!-.0-~]+)?(/[!-~]*)?"
@@ -94,7 +94,7 @@ def catalogue() -> tuple[PublishedModel, ...]:
 
 def heads() -> list[PublishedModel]:
     """The heads of the package, which `pipeline` takes."""
-    rows = [PublishedModel(layout=A_HEAD, **row) for row in _tables()["heads"]]
+    rows = [PublishedModel(layout=HEAD_LAYOUT, **row) for row in _tables()["heads"]]
     sizes = [
         sum(file.stat().st_size for file in (BOX / row.name).rglob("head.*"))
         for row in rows
@@ -196,9 +196,9 @@ def parts_of_model(model: str | Path) -> list[Path]:
     if model.is_dir():
         if (model / OPTIONS).exists() and (model / WEIGHTS).exists():
             parts = [model / part for part in PARTS]
-            others = {path for pattern in OF_SOFTMAX for path in model.glob(pattern)}
+            others = {path for pattern in SOFTMAX_FILES for path in model.glob(pattern)}
             return parts + sorted(others - {*parts})
-        return [path for pattern in OF_OTHERS for path in model.glob(pattern)]
+        return [path for pattern in OTHER_LAYOUTS for path in model.glob(pattern)]
     if model.exists():
         return [model]
     if not model.with_name(f"{model.name}.index").exists():

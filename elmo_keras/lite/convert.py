@@ -35,7 +35,7 @@ STEPS = (
 WORDS = 1, 4, 16, 32
 CHARACTERS = 16, 20, 28
 # Sizes of the float32 graphs that int8 is compared with.
-_OF_CHECK = {"steps": {12: (4,)}, "words": (32,), "characters": CHARACTERS[:1]}
+_CHECKED_SIZES = {"steps": {12: (4,)}, "words": (32,), "characters": CHARACTERS[:1]}
 
 # Mean cosine of int8 to exact vectors of a layer, below which a warning is given.
 GOOD_COSINE = 0.995
@@ -99,7 +99,7 @@ def convert(
     file = make_file(sizes, math.inf if is_int8 else 0)
     lite = LiteElmo(file)  # refuses what it can't run
     if is_int8:
-        exact = LiteElmo(make_file(_OF_CHECK, 0))
+        exact = LiteElmo(make_file(_CHECKED_SIZES, 0))
         cosines = _cosines(lite, exact)
         if min(cosines) < GOOD_COSINE:
             file = make_file(sizes, _MAX_ERROR)
@@ -231,14 +231,16 @@ def _token_model(config, arrays, matrices, sizes):
             if count:
                 dim = config.char_embedding_dim
                 x = graph.input("characters", rows, count, 1, dim)
-                parts.append(_of_characters(graph, config, x, convolutions, highways))
+                parts.append(
+                    _represent_characters(graph, config, x, convolutions, highways)
+                )
             y = graph.concatenate(parts, axis=1)
             graph.output("y", graph.dense(y, *projection) if projection else y)
             model.add(f"w{rows}_{count}", graph)
     return model.to_array()
 
 
-def _of_characters(graph, config, x, convolutions, highways):
+def _represent_characters(graph, config, x, convolutions, highways):
     highest = [
         graph.maxima(graph.convolution(x, kernel, bias))
         for kernel, bias in convolutions

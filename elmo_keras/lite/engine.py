@@ -163,7 +163,7 @@ class _Tokens:
         has_words = bool(self._config.word_embedding_dim)
         for characters, words in iter(jobs.get, None):
             rows = next(r for r in self._rows if r >= len(words))
-            run, arrays = self._of_size(model, rows, characters)
+            run, arrays = self._bound_to(model, rows, characters)
             if has_words:
                 arrays["words"][: len(words)] = self._tables["words"][ids[words, 0] - 1]
             if characters:
@@ -173,7 +173,7 @@ class _Tokens:
             run()
             result[words] = arrays["y"][: len(words)]
 
-    def _of_size(self, model, rows, characters):
+    def _bound_to(self, model, rows, characters):
         bound = self._bound[model]
         if (rows, characters) not in bound:
             config = self._config

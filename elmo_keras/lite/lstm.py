@@ -86,7 +86,7 @@ class LiteLstm:
             few = self._steps[rows][-1]
             steps = next((s for s in self._steps[rows] if s <= left), few)
             last = min(step + steps, n_steps)
-            runs, block_x, block_y = self._of_size(rows, steps)
+            runs, block_x, block_y = self._bound_to(rows, steps)
             count, block = last - step, slice(step, last)
             block_x[:count, :active] = x[sources[block, :active]]
             runs[turn]()
@@ -95,7 +95,7 @@ class LiteLstm:
                 result[targets[block, :active]] = y[:count, :active]
             step = last
 
-    def _of_size(self, rows, steps):
+    def _bound_to(self, rows, steps):
         if (rows, steps) not in self._bound:
             shape, n_rows = (steps, rows, -1), rows * steps
             arrays = {"x": self._x[:n_rows]}

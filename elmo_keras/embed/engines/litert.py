@@ -14,7 +14,7 @@ from elmo_keras.base.argument_checks import check_finite
 from elmo_keras.base.files import file_digest, say
 from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.hub.cache import converted_folder, only_writer, remove_converted
-from elmo_keras.hub.catalogue import OF_SOFTMAX, parts_of_model
+from elmo_keras.hub.catalogue import SOFTMAX_FILES, parts_of_model
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import VERSION, write_lite
@@ -95,7 +95,7 @@ def _read_or_convert(model, weights, arithmetic, threads):
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
     source = hashlib.sha256(f"{VERSION} {arithmetic}".encode())
     for file in files:
-        if not file.match(OF_SOFTMAX[0]):  # which vectors don't need
+        if not file.match(SOFTMAX_FILES[0]):  # which vectors don't need
             source.update(f" {file.name} {file_digest(file)}".encode())
     source = source.hexdigest()
     folder = converted_folder()

@@ -16,11 +16,11 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words, cut_pieces
 
 # Sizes of `CompiledEngine`'s batches.
-OF_TIME, OF_ROWS, OF_WORDS = 1.3, 4, 4  # from a size to the next one
+TIME_GROWTH, ROW_GROWTH, WORD_GROWTH = 1.3, 4, 4  # from a size to the next one
 SHORTEST = 4  # steps, with both boundaries
 LONGEST = 1024  # steps; x W + b of all of them is in memory at once
 TOKENS = 2**13  # of a full batch
-PLACES = 8, 13, 21, 34  # of characters, and all
+CHARACTERS = 8, 13, 21, 34  # of characters, and all
 
 
 class TensorFlowEngine(Engine):
@@ -134,12 +134,12 @@ class CompiledEngine(TensorFlowEngine):
             longest = max(map(len, words)) + 3
             if self.config.unicode_normalization:
                 longest = self.config.max_characters_per_token
-            shape = next_size(len(words), OF_WORDS), self.config.ids_per_token
+            shape = next_size(len(words), WORD_GROWTH), self.config.ids_per_token
             ids = np.zeros(shape, np.int32)
             ids[: len(words)] = characters_of_words(tf.constant(words), self.config)
-            places = next((n for n in PLACES if n >= longest), longest)
-            places = min(places, self.config.max_characters_per_token)
-            vectors = self._run(self._words_of_shape, (*shape, places), ids)
+            n_characters = next((n for n in CHARACTERS if n >= longest), longest)
+            n_characters = min(n_characters, self.config.max_characters_per_token)
+            vectors = self._run(self._words_of_shape, (*shape, n_characters), ids)
             if vectors is not None:
                 return vectors[: len(words)]
         return super().word_vectors(words)
@@ -170,9 +170,9 @@ class CompiledEngine(TensorFlowEngine):
             self._is_compiled = False
             return None
 
-    def _compile_words(self, n_words, n_ids, places):
+    def _compile_words(self, n_words, n_ids, n_characters):
         def compute(ids):
-            pieces = cut_pieces(ids, [places], self.config)
+            pieces = cut_pieces(ids, [n_characters], self.config)
             return self.elmo.bilm.token_representation.call_pieces(pieces)
 
         spec = tf.TensorSpec((n_words, n_ids), tf.int32)
@@ -213,7 +213,7 @@ def padded_shape(n_rows: int, time: int) -> tuple[int, int]:
     >>> [padded_shape(*batch) for batch in ((1, 9), (10, 9), (900, 9), (1100, 8))]
     [(1, 9), (16, 9), (1024, 9), (1184, 9)]
     """
-    time = next_size(time, OF_TIME, SHORTEST)
-    full = int(TOKENS * OF_TIME / time) + 1
-    rows = next_size(n_rows, OF_ROWS)
+    time = next_size(time, TIME_GROWTH, SHORTEST)
+    full = int(TOKENS * TIME_GROWTH / time) + 1
+    rows = next_size(n_rows, ROW_GROWTH)
     return (min(rows, full) if n_rows <= full else rows), time
