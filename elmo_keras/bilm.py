@@ -156,13 +156,10 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             x = self.token_vectors(tokens, training)
         rows = None if keep_boundaries else inner_tokens(lengths)
         h0 = x if keep_boundaries else tf.gather(x, rows)
-        # Before the LSTMs: TensorFlow's optimizer adds the layers up in the order in which
-        # they were made, whatever the order in which `ScalarMix` adds them.
-        h0 = tf.concat([h0, h0], axis=-1)
         hidden, _ = self.lstm.call_sentences(
-            x, lengths + 2, wanted=rows, training=training
+            x, lengths + 2, selected=rows, training=training
         )
-        return [h0, *hidden]
+        return [tf.concat([h0, h0], axis=-1), *hidden]
 
     def top_layer(
         self, tokens: Sequence[bytes], lengths: np.ndarray

@@ -22,6 +22,15 @@ from elmo_keras.text.windows import Plan, window
 MAX_ROWS = 32
 SENTENCES_A_ROW = 32  # the first of them is read from the zero state in any case
 MAX_TOKENS = 2048  # in a window
+# Windows have any numbers of words and sentences, and one graph.
+WINDOW_SPEC = {
+    **dict.fromkeys(
+        ("characters", "words", "targets"), tf.TensorSpec((None, None), tf.int32)
+    ),
+    **dict.fromkeys(
+        ("selected", "lengths", "begin", "last"), tf.TensorSpec((None,), tf.int32)
+    ),
+}
 
 
 class Perplexity(NamedTuple):
@@ -76,15 +85,10 @@ def log_probability_sums(
     if not rows:
         return sums
     state = bilm.lstm.zero_state(2 * len(rows))
+    state_spec = tf.nest.map_structure(tf.type_spec_from_value, state)
+    _window_sums.get_concrete_function(bilm, WINDOW_SPEC, state_spec)  # traces it
     with Progress(total=corpus.n_predictions, disable=not progress) as bar:
         for batch in _windows(corpus, vocabulary, bilm.config, n_rows, rows=rows):
-            # One graph for windows with any numbers of words and sentences.
-            spec = {
-                k: tf.TensorSpec(x.shape.rank * [None], x.dtype)
-                for k, x in batch.items()
-            }
-            state_spec = tf.nest.map_structure(tf.type_spec_from_value, state)
-            _window_sums.get_concrete_function(bilm, spec, state_spec)
             logs, state = _window_sums(bilm, batch, state)
             sums += logs.numpy()
             bar.update(batch["targets"].shape[1] // 2)
@@ -105,7 +109,7 @@ def _windows(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, 
         arrays = {
             "words": np.tile(words.reshape(2, -1), 2),
             "targets": np.tile(ids[read.targets[:, read.real]], 2),
-            "wanted": np.flatnonzero(np.tile(read.real, (2, 1))),
+            "selected": np.flatnonzero(np.tile(read.real, (2, 1))),
             **_segments(np.concatenate([read.from_zero, carried])),
         }
         yield {
@@ -154,7 +158,7 @@ def _window_sums(bilm, batch, state):
             tf.gather(vectors, batch["words"][d]),
             batch["lengths"],
             state=tf.nest.pack_sequence_as(state[d], before),
-            wanted=batch["wanted"],
+            selected=batch["selected"],
         )
         logs = bilm.softmax.log_probabilities_of(outputs[-1], batch["targets"][d])
         halves = tf.reshape(tf.cast(logs, tf.float64), [2, -1])

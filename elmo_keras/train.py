@@ -137,8 +137,8 @@ def run_training(
             )
             training.train()
             progress = training.progress
-            kept = progress.chosen(limits.keep_last)
-            fell = progress.means()[kept] < progress.means()[0]
+            chosen = progress.chosen(limits.keep_last)
+            fell = progress.means()[chosen] < progress.means()[0]
             if worker == 0:
                 report.write_card(training, inputs, data, output)
             say(f"The model is in {output}")
@@ -146,7 +146,7 @@ def run_training(
                 ended = f"Interrupted at step {progress.step:,}."
                 say(f"{ended} The same command resumes there.")
             elif fell:
-                say(report.describe_result(progress, kept))
+                say(report.describe_result(progress, chosen))
                 if worker == 0 and uses:
                     print_similar_uses(output, uses)
             distribution.sum_over_workers(strategy, np.zeros(()))  # waits for them
@@ -173,11 +173,11 @@ def failures_of_training(
     try:
         yield
     except OSError as error:
-        kept = "Older checkpoints are kept: the same command resumes from the newest."
-        raise CommandFailed(f"{error}. {kept}") from error
+        advice = "Older checkpoints are kept: the same command resumes from the newest."
+        raise CommandFailed(f"{error}. {advice}") from error
     except FloatingPointError as error:
-        kept = f"The model in {output} is the best one before that."
-        raise CommandFailed(f"{error} {kept}") from error
+        model = f"The model in {output} is the best one before that."
+        raise CommandFailed(f"{error} {model}") from error
     except tf.errors.OpError as error:
         if n_workers(strategy) == 1:
             raise

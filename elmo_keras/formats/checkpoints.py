@@ -68,7 +68,7 @@ _CELL = re.compile(
     r"RNN_(\d+)/(?:rnn/multi_rnn_cell/cell_(\d+)|RNN/MultiRNNCell/Cell(\d+)/rnn|rnn)"
     r"/lstm_cell/(.+)"
 )
-_OF_CELLS = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}
+_CELL_NAMES = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}
 _SCOPE = "lm/"
 
 
@@ -79,7 +79,7 @@ def published_name(name: str) -> str:
         return name
     direction, cell, cell_of_module, part = match.groups()
     cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{cell or cell_of_module or 0}"
-    return f"{cell}/LSTMCell/{_OF_CELLS.get(part, part)}"
+    return f"{cell}/LSTMCell/{_CELL_NAMES.get(part, part)}"
 
 
 def read_checkpoint(prefix: Path) -> tuple[dict[str, Any], dict[str, Any]]:

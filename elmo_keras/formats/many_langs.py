@@ -42,7 +42,7 @@ def read_many_langs(folder: Path) -> ModelFiles:
         settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
         dictionary = _dictionary(folder, embedder, settings["token_embedder"])
         config = _config(settings, dictionary)
-        datasets = _of_embedder(embedder, config) | _of_encoder(encoder, config)
+        datasets = _embedder_arrays(embedder, config) | _encoder_arrays(encoder, config)
         surplus = [*embedder, *encoder]  # what they have not taken out
     except KeyError as error:
         raise ValueError(
@@ -84,7 +84,7 @@ def _with_sizes(settings, embedder, encoder):
     none = np.zeros((0, 0))
     widths = _count(embedder, "convolutions.{}.weight")
     shapes = [embedder[f"convolutions.{i}.weight"].shape for i in range(widths)]
-    of_embedder = {
+    embedder_sizes = {
         "filters": [[shape[2], shape[0]] for shape in shapes],
         "n_highway": _count(embedder, "highways._layers.{}.weight"),
         "char_dim": embedder.get(_CHARACTER_EMBEDDING, none).shape[1],
@@ -92,10 +92,12 @@ def _with_sizes(settings, embedder, encoder):
     }
     rows, projection_dim = encoder["forward_layer_0.input_linearity.weight"].shape
     n_layers = _count(encoder, "forward_layer_{}.input_linearity.weight")
-    of_encoder = dict(dim=rows // 4, projection_dim=projection_dim, n_layers=n_layers)
+    encoder_sizes = dict(
+        dim=rows // 4, projection_dim=projection_dim, n_layers=n_layers
+    )
     return {
-        "token_embedder": settings["token_embedder"] | of_embedder,
-        "encoder": settings["encoder"] | of_encoder,
+        "token_embedder": settings["token_embedder"] | embedder_sizes,
+        "encoder": settings["encoder"] | encoder_sizes,
     }
 
 
@@ -173,7 +175,7 @@ def _config(settings, dictionary):
     )
 
 
-def _of_embedder(tensors, config):
+def _embedder_arrays(tensors, config):
     arrays = {}
     if config.has_characters:
         arrays["char_embed"] = tensors.pop(_CHARACTER_EMBEDDING)
@@ -195,7 +197,7 @@ def _of_embedder(tensors, config):
     return arrays
 
 
-def _of_encoder(tensors, config):
+def _encoder_arrays(tensors, config):
     arrays = {}
     for d, direction in enumerate(("forward", "backward")):
         for j in range(config.n_layers):

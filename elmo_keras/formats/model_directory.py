@@ -297,23 +297,23 @@ def save_model(
     """
     from elmo_keras.formats.variables import softmax_table, write_table, write_weights
 
-    kept, dictionary = {}, bilm.config.dictionary
+    texts, dictionary = {}, bilm.config.dictionary
     if dictionary is not None and dictionary.is_vocabulary:
         words = dictionary.words.split("\n")
         vocabulary = vocabulary or Vocabulary(words)
         if TokenDictionary.from_vocabulary(vocabulary.words) != dictionary:
             raise ValueError("`vocabulary` should be that of the model of tokens.")
     elif dictionary is not None:
-        texts = {CHARACTERS: dictionary.characters, WORDS: dictionary.words}
-        kept = {name: f"{text}\n".encode() for name, text in texts.items() if text}
+        keys = {CHARACTERS: dictionary.characters, WORDS: dictionary.words}
+        texts = {name: f"{text}\n".encode() for name, text in keys.items() if text}
     if mix is not None:
-        kept[MIX] = mix_content(mix)
+        texts[MIX] = mix_content(mix)
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:  # its exit puts all files in place
         with new_hdf5(stack.enter_context(replacing(directory / WEIGHTS))) as file:
             write_weights(bilm, file, packed=packed)
-        for name, content in kept.items():
+        for name, content in texts.items():
             stack.enter_context(replacing(directory / name)).write_bytes(content)
         if vocabulary is not None:
             vocabulary.save(stack.enter_context(replacing(directory / VOCABULARY)))

@@ -14,11 +14,11 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.text.word_ids import PADDING
 
 N_CHARACTERS = PADDING + 1  # bytes, start and end of sentence and word, padding
-_OF_PROJECTION = (
+_PROJECTION_HINT = (
     "In options.json, `elmo_keras: {lstm_projection: true}` says that LSTM layers have "
     "a projection although `lstm.dim` is `lstm.projection_dim`. "
 )
-_CHECKED_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
+_VALUES_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
 
 
 class Row(NamedTuple):
@@ -142,7 +142,7 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
     surplus = [n for n in datasets if n not in shapes and n.startswith(published)]
     if surplus:
         names = shortened(sorted(_name_in_file(n, datasets[n]) for n in surplus))
-        reason = _OF_PROJECTION if surplus[0].endswith("W_P_0") else ""
+        reason = _PROJECTION_HINT if surplus[0].endswith("W_P_0") else ""
         raise ValueError(
             f"The weights hold {names}, which a biLM of these options doesn't have. "
             f"{reason}Check that options and weights belong together."
@@ -175,8 +175,8 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         array = np.asarray(array, np.float32)
     values = array.reshape(-1)
-    starts = range(0, len(values), _CHECKED_AT_ONCE)  # in pieces, to take little memory
-    if all(np.isfinite(values[i : i + _CHECKED_AT_ONCE]).all() for i in starts):
+    starts = range(0, len(values), _VALUES_AT_ONCE)  # in pieces, to take little memory
+    if all(np.isfinite(values[i : i + _VALUES_AT_ONCE]).all() for i in starts):
         return array
     is_finite = np.isfinite(array)
     index = np.unravel_index(np.argmin(is_finite), array.shape)

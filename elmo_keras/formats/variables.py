@@ -84,8 +84,8 @@ def read_table(table: dict[str, Entry], datasets: Mapping[str, Any]) -> None:
 
 def assign(entry: Entry, array: np.ndarray) -> None:
     for variable, rows in split(entry, array):
-        of_replicas = isinstance(variable.value, tf.distribute.DistributedValues)
-        if rows.size <= VALUES_AT_ONCE or of_replicas:
+        is_replicated = isinstance(variable.value, tf.distribute.DistributedValues)
+        if rows.size <= VALUES_AT_ONCE or is_replicated:
             variable.assign(rows)
             continue
         # Without a copy of all rows, such as those of a large softmax.

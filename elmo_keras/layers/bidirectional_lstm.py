@@ -183,10 +183,10 @@ class BidirectionalLSTM(keras.layers.Layer):
         outputs = [padded(output, mask) for output in outputs]
         return (outputs, states) if self.return_state else outputs
 
-    def call_sentences(self, x, lengths, *, states=None, wanted=None, training=False):
+    def call_sentences(self, x, lengths, *, states=None, selected=None, training=False):
         """The layers over flat sentences `(tokens, dim)`, and the states after them.
 
-        `wanted` are the indices of the tokens whose outputs are returned, None for all.
+        `selected` are the indices of the tokens whose outputs are returned, None for all.
         """
         states = self.zero_state(tf.size(lengths)) if states is None else states
         (ahead, ahead_state), (back, back_state) = (
@@ -196,7 +196,7 @@ class BidirectionalLSTM(keras.layers.Layer):
                 lengths,
                 state=list(state),
                 reverse=direction.reverse,
-                wanted=wanted,
+                selected=selected,
             )
             for direction, state in zip((self.forward, self.backward), states)
         )

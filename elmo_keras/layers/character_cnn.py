@@ -217,11 +217,11 @@ class CharacterCNN(keras.layers.Layer):
         n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
         widest = max(width for width, _ in self.filters)
 
-        def piece(number, vectors):
-            some = slice(number * WORDS_AT_ONCE, (number + 1) * WORDS_AT_ONCE)
-            characters = self._characters(words[some])
+        def piece(i, vectors):
+            rows = slice(i * WORDS_AT_ONCE, (i + 1) * WORDS_AT_ONCE)
+            characters = self._characters(words[rows])
             # One window of padding after the longest word stands for all of them.
-            end = tf.reduce_max(tf.concat([[0], ends[some]], 0))
+            end = tf.reduce_max(tf.concat([[0], ends[rows]], 0))
             # With int64 the gradient's indices stay on a GPU.
             characters = tf.cast(tf.transpose(characters[:, : end + widest]), tf.int64)
             x = tf.gather(self._table(), characters)  # (characters, words, dim)
@@ -231,14 +231,16 @@ class CharacterCNN(keras.layers.Layer):
                 # One matrix product over all windows is faster here than TensorFlow's
                 # convolution, which also fails on a batch without words.
                 kernel = tf.reshape(self._compute(kernel), [-1, count])
-                places = tf.shape(x)[0] - width + 1
-                windows = tf.concat([x[i : i + places] for i in range(width)], axis=-1)
+                n_windows = tf.shape(x)[0] - width + 1
+                windows = tf.concat(
+                    [x[k : k + n_windows] for k in range(width)], axis=-1
+                )
                 scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
-                scores = tf.reshape(scores, [places, tf.shape(x)[1], count])
-                # The bias is the same at every place, so it can wait until after the max.
+                scores = tf.reshape(scores, [n_windows, tf.shape(x)[1], count])
+                # The bias is the same for every window, so it can wait until after the max.
                 maxima.append(tf.reduce_max(scores, axis=0) + self._compute(bias))
-            x = self._project_maxima(tf.concat(maxima, axis=-1), words[some])
-            return number + 1, vectors.write(number, x)
+            x = self._project_maxima(tf.concat(maxima, axis=-1), words[rows])
+            return i + 1, vectors.write(i, x)
 
         vectors = rows_array(self.compute_dtype, n_pieces, self.projection_dim)
         _, vectors = tf.while_loop(

@@ -21,12 +21,12 @@ def with_boundaries(
 
 def inner_tokens(lengths: tf.Tensor) -> tf.Tensor:
     """The indices of the tokens once each sentence has its boundaries: `(tokens,)`."""
-    rows = sentence_numbers(lengths)
+    rows = sentence_indices(lengths)
     # Each further sentence has two more boundaries before it.
     return tf.range(tf.size(rows)) + 2 * rows + 1
 
 
-def sentence_numbers(lengths: tf.Tensor) -> tf.Tensor:
+def sentence_indices(lengths: tf.Tensor) -> tf.Tensor:
     """The index of each token's sentence: int32 `(tokens,)`."""
     return tf.repeat(tf.range(tf.size(lengths)), lengths)
 
@@ -51,12 +51,14 @@ def padded(tokens: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 
 def means(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
     """The mean (sentences, dim) over each sentence's tokens, 0 if it has none."""
-    rows = sentence_numbers(lengths)
+    rows = sentence_indices(lengths)
     sums = tf.math.unsorted_segment_sum(tokens, rows, tf.size(lengths))
     return sums / tf.cast(tf.maximum(lengths, 1), sums.dtype)[:, None]
 
 
-def over_sentences(function, x, lengths, *, state, reverse: bool = False, wanted=None):
+def over_sentences(
+    function, x, lengths, *, state, reverse: bool = False, selected=None
+):
     """Outputs and last state of a recurrent `function` over flat sentences `x`.
 
     It takes packed tokens, their `sizes` and the state. Step s of the packed tokens holds
@@ -64,12 +66,12 @@ def over_sentences(function, x, lengths, *, state, reverse: bool = False, wanted
     sentences first. A step is therefore one slice of the tokens and of the state's rows,
     and a sentence costs nothing after its last token.
 
-    `wanted` are the indices of the tokens whose outputs are returned, None for all.
+    `selected` are the indices of the tokens whose outputs are returned, None for all.
     """
     rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
     ended = tf.math.bincount(lengths, minlength=1)  # rows that end before each step
     sizes = (tf.size(lengths) - tf.cumsum(ended))[:-1]  # int32 (steps,)
-    row = sentence_numbers(lengths)  # (tokens,)
+    row = sentence_indices(lengths)  # (tokens,)
     tokens = tf.range(tf.size(row))
     steps = tokens - tf.gather(tf.cumsum(lengths, exclusive=True), row)
     if reverse:
@@ -82,7 +84,7 @@ def over_sentences(function, x, lengths, *, state, reverse: bool = False, wanted
         sizes=sizes,
         state=_take_rows(state, rows),
     )
-    indices = indices if wanted is None else tf.gather(indices, wanted)
+    indices = indices if selected is None else tf.gather(indices, selected)
     return _take_rows(outputs, indices), _take_rows(state, ranks)
 
 

@@ -61,13 +61,13 @@ def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuin
 def _forward(x, continuing, weights, state, clips):
     """The last state, outputs, and arrays of gates and cell states, the first included."""
     n_steps, n_rows, _ = continuing.shape
-    of_step = compiled(_step, bound=clips.cell)
+    step_function = compiled(_step, bound=clips.cell)
     inputs = tf.reshape(tf.matmul(x, weights.kernel), [n_steps, n_rows, -1])
 
     def one_step(step, state, arrays):
         output = state.output * tf.cast(continuing[step], x.dtype)
         recurrent = tf.matmul(output, weights.recurrent_kernel)
-        gates, cells, hidden = of_step(
+        gates, cells, hidden = step_function(
             inputs[step], recurrent, weights.bias, state.cell, continuing[step]
         )
         if weights.projection_kernel is not None:
@@ -111,7 +111,7 @@ def _backward(
 ):
     """Gradients of unclipped outputs, what was projected, gradients of gates and state."""
     n_steps, n_rows, _ = continuing.shape
-    of_step = compiled(_step_gradient, bound=bound)
+    step_function = compiled(_step_gradient, bound=bound)
     recurrent_kernel = tf.transpose(weights.recurrent_kernel)
     projection_kernel = weights.projection_kernel
     if projection_kernel is not None:
@@ -123,9 +123,9 @@ def _backward(
         d_hidden = d_output
         if projection_kernel is not None:
             d_hidden = tf.matmul(d_output, projection_kernel)
-        of_forward = gates.read(step), cells.read(step + 1), cells.read(step)
-        d_gates, d_cell, hidden = of_step(
-            d_hidden, d_state.cell, *of_forward, continuing[step]
+        activations = gates.read(step), cells.read(step + 1), cells.read(step)
+        d_gates, d_cell, hidden = step_function(
+            d_hidden, d_state.cell, *activations, continuing[step]
         )
         d_before = tf.matmul(d_gates, recurrent_kernel)
         d_before *= tf.cast(continuing[step], d_before.dtype)

@@ -35,10 +35,12 @@ def ngram_maxima(words, ends, table, *, kernels):
     @tf.custom_gradient
     def run(table, kernel):
         filters = _Filters(table, kernel, width)
-        maxima, kept = _forward(words, ends, filters)
+        maxima, activations = _forward(words, ends, filters)
 
         def gradient(upstream):
-            return _backward(words, ends, filters, kept=kept, upstream=upstream)
+            return _backward(
+                words, ends, filters, activations=activations, upstream=upstream
+            )
 
         return maxima, gradient
 
@@ -48,7 +50,7 @@ def ngram_maxima(words, ends, table, *, kernels):
 def maxima_of_pieces(pieces, table, *, kernels):
     """Computes `ngram_maxima` of the words of all `pieces`, one after another.
 
-    A piece is int32 (words, places + width − 1), with `table`'s size as the id of places
+    A piece is int32 (words, n_windows + width − 1), with `table`'s size as the id of n_windows
     after the last character; no window after its last place differs from that one.
     """
     width = max(kernel.shape[0] for kernel in kernels)
@@ -58,25 +60,25 @@ def maxima_of_pieces(pieces, table, *, kernels):
     @tf.custom_gradient
     def run(table, kernel):
         filters = _Filters(table, kernel, width)
-        found = [_piece_forward(ids, filters) for ids in pieces]
+        results = [_piece_forward(ids, filters) for ids in pieces]
 
         def gradient(upstream):
             sizes = [tf.shape(ids)[1] for ids in pieces]
             d_maxima = tf.split(upstream, sizes, num=len(pieces))
             gradients = [
                 _piece_backward(ids, filters, windows, equal, d)
-                for ids, (_, windows, equal), d in zip(pieces, found, d_maxima)
+                for ids, (_, windows, equal), d in zip(pieces, results, d_maxima)
             ]
             d_table, d_kernel = map(tf.add_n, zip(*gradients))
             return _gradients(d_table, d_kernel, upstream.dtype)
 
-        return tf.concat([highest for highest, *_ in found], axis=0), gradient
+        return tf.concat([highest for highest, *_ in results], axis=0), gradient
 
     return run(_with_outside(table), _joined(kernels, width))
 
 
 def _with_outside(table):
-    """The table with a row for places after the last one, told by one more feature."""
+    """The table with a row for n_windows after the last one, told by one more feature."""
     outside = tf.one_hot([table.shape[1]], table.shape[1] + 1, dtype=table.dtype)
     return tf.concat([tf.pad(table, [[0, 0], [0, 1]]), outside], axis=0)
 
@@ -85,15 +87,15 @@ def _joined(kernels, width):
     """All filters at the greatest width; windows beyond the word score very low."""
     groups = []
     for kernel in kernels:
-        own_width, _, count = kernel.shape
-        low = tf.fill([own_width, 1, count], kernel.dtype.min) / (2 * width)
+        kernel_width, _, count = kernel.shape
+        low = tf.fill([kernel_width, 1, count], kernel.dtype.min) / (2 * width)
         kernel = tf.concat([kernel, low], axis=1)
-        groups.append(tf.pad(kernel, [[0, width - own_width], [0, 0], [0, 0]]))
+        groups.append(tf.pad(kernel, [[0, width - kernel_width], [0, 0], [0, 0]]))
     return tf.reshape(tf.concat(groups, axis=2), [-1, sum(k.shape[2] for k in kernels)])
 
 
 def _pieces(words, ends, width):
-    """Number of pieces; a function to a piece's ids (places + width − 1, words)."""
+    """Number of pieces; a function to a piece's ids (n_windows + width − 1, words)."""
     n_words = tf.shape(words)[0]
     longest = tf.shape(words)[1] - width + 1
 
@@ -101,10 +103,10 @@ def _pieces(words, ends, width):
         first = i * WORDS_AT_ONCE
         end = tf.reduce_max(tf.concat([[0], ends[first : first + WORDS_AT_ONCE]], 0))
         # One window of padding after the longest word stands for all of them.
-        places = tf.minimum(end + 1, longest)
-        some = words[first : first + WORDS_AT_ONCE, : places + width - 1]
+        n_windows = tf.minimum(end + 1, longest)
+        piece_words = words[first : first + WORDS_AT_ONCE, : n_windows + width - 1]
         # With int64 the gradient's indices stay on a GPU.
-        return tf.cast(tf.transpose(some), tf.int64)
+        return tf.cast(tf.transpose(piece_words), tf.int64)
 
     return tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE), piece
 
@@ -124,34 +126,34 @@ def _forward(words, ends, filters):
         lambda i, _: i < n_pieces, one_piece, (0, arrays), parallel_iterations=1
     )
     # A SavedModel can't have a gradient that reads arrays.
-    maxima, *kept = (array.concat() for array in arrays)
-    return tf.ensure_shape(maxima, (words.shape[0], n_filters)), kept
+    maxima, *activations = (array.concat() for array in arrays)
+    return tf.ensure_shape(maxima, (words.shape[0], n_filters)), activations
 
 
 def _piece_forward(ids, filters):
     """The maxima of a piece's ids, its windows, and which scores are the highest."""
     depth, n_filters = filters.kernel.shape
     x = tf.gather(filters.table, ids)
-    places = tf.shape(x)[0] - filters.width + 1
-    windows = [x[k : k + places] for k in range(filters.width)]
+    n_windows = tf.shape(x)[0] - filters.width + 1
+    windows = [x[k : k + n_windows] for k in range(filters.width)]
     windows = tf.reshape(tf.concat(windows, axis=2), [-1, depth])
-    scores = tf.reshape(tf.matmul(windows, filters.kernel), [places, -1, n_filters])
+    scores = tf.reshape(tf.matmul(windows, filters.kernel), [n_windows, -1, n_filters])
     highest = tf.reduce_max(scores, axis=0)
     return highest, windows, tf.reshape(scores == highest, [-1, n_filters])
 
 
-def _backward(words, ends, filters, *, kept, upstream):
+def _backward(words, ends, filters, *, activations, upstream):
     """Gradients with respect to the table and the kernel."""
     n_pieces, piece = _pieces(words, ends, filters.width)
-    windows, highest = kept
+    windows, highest = activations
     n_ids, dim = filters.table.shape[0], filters.table.shape[1] - 1
 
     def one_piece(i, start, sums):
         ids, first = piece(i), i * WORDS_AT_ONCE
         end = start + (tf.shape(ids)[0] - filters.width + 1) * tf.shape(ids)[1]
-        kept = windows[start:end], highest[start:end]
+        piece_activations = windows[start:end], highest[start:end]
         d_maxima = upstream[first : first + WORDS_AT_ONCE]
-        gradients = _piece_backward(ids, filters, *kept, d_maxima)
+        gradients = _piece_backward(ids, filters, *piece_activations, d_maxima)
         return i + 1, end, tuple(a + b for a, b in zip(sums, gradients))
 
     dtype = _sum_dtype(upstream)

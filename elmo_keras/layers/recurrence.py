@@ -44,10 +44,10 @@ def recurrence_graph(signature, clips, keep, *, eager):
         @tf.custom_gradient
         def run(x, output, cell, *weights):
             operands = x, sizes, Weights(*weights), State(output, cell), clips
-            outputs, last, kept = _forward(*operands, keep=keep)
+            outputs, last, kept_activations = _forward(*operands, keep=keep)
 
             def gradient(d_outputs, *d_last):
-                gates, cells = kept or _forward(*operands, keep=True)[2]
+                gates, cells = kept_activations or _forward(*operands, keep=True)[2]
                 activations = outputs, gates, cells
                 return _backward(*operands, activations, d_outputs, State(*d_last))
 
@@ -63,7 +63,7 @@ class Steps:
 
     def __init__(self, sizes):
         self.sizes = sizes
-        self.number = tf.size(sizes)
+        self.count = tf.size(sizes)
         with tf.device(HOST):
             self.ends = tf.cumsum(sizes)
         self.starts = self.ends - sizes
@@ -71,30 +71,30 @@ class Steps:
 
     def rows(self, tokens, step, first=0):
         """The step's rows of packed `tokens`, whose first row is token `first`."""
-        start = number_at(self.starts, step) - first
-        return rows_of(tokens, start, number_at(self.sizes, step))
+        start = count_at(self.starts, step) - first
+        return slice_rows(tokens, start, count_at(self.sizes, step))
 
     def ending(self, state, step):
         """The rows of `state` whose last step this is."""
-        first = number_at(self.next_sizes, step)
-        return rows_of_state(state, first, number_at(self.sizes, step) - first)
+        first = count_at(self.next_sizes, step)
+        return slice_state(state, first, count_at(self.sizes, step) - first)
 
 
-def number_at(numbers, step):
+def count_at(counts, step):
     # With a GPU, integers are sliced on the host, where the next slice needs them. A
     # gather would run on the device, and each step would wait for a copy.
-    return tf.slice(numbers, tf.reshape(step, [1]), [1])
+    return tf.slice(counts, tf.reshape(step, [1]), [1])
 
 
-def rows_of(x, first, number):
-    """`number` (1,) rows of a matrix from row `first` (1,) on."""
+def slice_rows(x, first, count):
+    """`count` (1,) rows of a matrix from row `first` (1,) on."""
     # A plain Slice: indexing with brackets takes several more operations.
-    rows = tf.slice(x, tf.concat([first, [0]], 0), tf.concat([number, [-1]], 0))
+    rows = tf.slice(x, tf.concat([first, [0]], 0), tf.concat([count, [-1]], 0))
     return tf.ensure_shape(rows, (None, x.shape[1]))
 
 
-def rows_of_state(state, first, number):
-    return State(*(rows_of(part, first, number) for part in state))
+def slice_state(state, first, count):
+    return State(*(slice_rows(part, first, count) for part in state))
 
 
 def _forward(x, sizes, weights, state, clips, *, keep):
@@ -103,12 +103,12 @@ def _forward(x, sizes, weights, state, clips, *, keep):
     with tf.device(HOST):
         limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
         piece_ends = tf.searchsorted(steps.ends, limits, side="right")
-    piece_ends = tf.maximum(piece_ends, tf.range(steps.number) + 1)  # at least a step
+    piece_ends = tf.maximum(piece_ends, tf.range(steps.count) + 1)  # at least a step
 
     def piece(step, rows, arrays):
-        start, stop = number_at(steps.starts, step), number_at(piece_ends, step)[0]
-        length = number_at(steps.ends, stop - 1) - start
-        inputs = tf.matmul(rows_of(x, start, length), weights.kernel)
+        start, stop = count_at(steps.starts, step), count_at(piece_ends, step)[0]
+        length = count_at(steps.ends, stop - 1) - start
+        inputs = tf.matmul(slice_rows(x, start, length), weights.kernel)
         inputs = tf.nn.bias_add(tf.cast(inputs, weights.bias.dtype), weights.bias)
 
         def one_step(step, rows, arrays):
@@ -126,31 +126,31 @@ def _forward(x, sizes, weights, state, clips, *, keep):
             new = State(output, cells)
             values = output, *steps.ending(new, step), tf.concat(gates, axis=1), cells
             # From the last step to the first: the rows that end last come first.
-            from_the_end = steps.number - 1 - step
+            from_the_end = steps.count - 1 - step
             indices = step, from_the_end, from_the_end, step, step
             arrays = write_all(arrays, indices, values)
-            rows = rows_of_state(new, [0], number_at(steps.next_sizes, step))
+            rows = slice_state(new, [0], count_at(steps.next_sizes, step))
             return step + 1, rows, arrays
 
         return tf.while_loop(lambda s, *_: s < stop, one_step, (step, rows, arrays))
 
     n_rows = tf.reduce_sum(sizes[:1])  # rows of the first step; others have no token
-    rows = rows_of_state(state, [0], n_rows[None])
+    rows = slice_state(state, [0], n_rows[None])
     columns = [(part.dtype, part.shape[1]) for part in (state.output, *state)]
     if keep:
         widths = weights.kernel.shape[1], state.cell.shape[1]
         columns += [(state.cell.dtype, width) for width in widths]
-    arrays = tuple(rows_array(dtype, steps.number, width) for dtype, width in columns)
+    arrays = tuple(rows_array(dtype, steps.count, width) for dtype, width in columns)
     _, _, arrays = tf.while_loop(
-        lambda s, *_: s < steps.number,
+        lambda s, *_: s < steps.count,
         piece,
         (0, rows, arrays),
         parallel_iterations=1,  # the next piece is not computed ahead
     )
     outputs, *packed = (array.concat() for array in arrays)
-    last, kept = packed[:2], packed[2:]
+    last, activations = packed[:2], packed[2:]
     last = [tf.concat([end, part[n_rows:]], 0) for end, part in zip(last, state)]
-    return outputs, State(*last), kept
+    return outputs, State(*last), activations
 
 
 def _backward(x, sizes, weights, state, clips, activations, d_outputs, d_last):
@@ -216,25 +216,25 @@ def _through_steps(steps, weights, *, factors, unclipped, d_outputs, d_last):
         if projects:
             d_output *= steps.rows(unclipped, step)
             d_hidden = product(d_output, projection_kernel)
-        to_gates, of_hidden, of_cell, to_before = tf.split(
+        to_gates, hidden_factor, cell_factor, to_before = tf.split(
             steps.rows(factors, step), [4 * units, units, units, units], axis=1
         )
         d_hidden = tf.cast(d_hidden, to_gates.dtype)
-        d_cell = of_cell * d_rows.cell + of_hidden * d_hidden
+        d_cell = cell_factor * d_rows.cell + hidden_factor * d_hidden
         d_gates = to_gates * tf.concat([d_cell, d_cell, d_cell, d_hidden], axis=1)
         d_gates = tf.cast(d_gates, d_output.dtype)
         d_rows = State(product(d_gates, recurrent_kernel), to_before * d_cell)
         return step, d_rows, write_all(arrays, (step, step), (d_gates, d_output))
 
     # A 0 that graph optimisation does not fold: the first d_rows have no rows.
-    nothing = 0 * tf.reduce_sum(steps.sizes, keepdims=True)
-    d_rows = rows_of_state(d_last, [0], nothing)
+    no_rows = 0 * tf.reduce_sum(steps.sizes, keepdims=True)
+    d_rows = slice_state(d_last, [0], no_rows)
     arrays = tuple(
-        rows_array(d_outputs.dtype, steps.number, width)
+        rows_array(d_outputs.dtype, steps.count, width)
         for width in (4 * units, unclipped.shape[1])
     )
     _, d_rows, arrays = tf.while_loop(
-        lambda step, *_: step > 0, one_step, (steps.number, d_rows, arrays)
+        lambda step, *_: step > 0, one_step, (steps.count, d_rows, arrays)
     )
     n_rows = tf.shape(d_rows.cell)[0]  # the rows after these had no step
     d_state = [tf.concat([d, last[n_rows:]], 0) for d, last in zip(d_rows, d_last)]

@@ -50,14 +50,16 @@ def _losses(*arguments):
     table = tf.concat([kernel, tf.cast(bias, dtype)[:, None]], axis=1)
     logits = tf.matmul(wide, tf.transpose(table))
     highest = tf.maximum(tf.cast(tf.reduce_max(logits, axis=1), true.dtype), true)
-    powers, total, of_true = compiled(_exponentials)(logits, hits, highest, true=true)
+    powers, total, true_power = compiled(_exponentials)(
+        logits, hits, highest, true=true
+    )
 
     def gradient(upstream):
         share = tf.cast((upstream / total)[:, None], dtype)
         d_inputs = tf.matmul(powers, kernel) * share
         # The small matrix is the one to be transposed.
         d_table = tf.transpose(tf.matmul(wide * share, powers, transpose_a=True))
-        d_true = (of_true / total - 1) * upstream
+        d_true = (true_power / total - 1) * upstream
         d_kernel, d_bias = d_table[:, :-1], tf.cast(d_table[:, -1], bias.dtype)
         return d_inputs, d_kernel, d_bias, d_true, None
 
@@ -68,9 +70,9 @@ def _exponentials(logits, hits, highest, *, true):
     """exp(logits − highest), 0 for hits; their sum with the target's; the target's."""
     powers = tf.exp(tf.cast(logits, highest.dtype) - highest[:, None])
     powers *= tf.one_hot(hits, logits.shape[1], on_value=0.0, off_value=1.0)
-    of_true = tf.exp(true - highest)
+    true_power = tf.exp(true - highest)
     # A sum over the last axis is not vectorized, one over another axis is.
     lanes = math.gcd(powers.shape[1], LANES)
     sums = tf.reduce_sum(tf.reshape(powers, [powers.shape[0], -1, lanes]), axis=1)
-    total = tf.reduce_sum(sums, axis=1) + of_true
-    return tf.cast(powers, logits.dtype), total, of_true
+    total = tf.reduce_sum(sums, axis=1) + true_power
+    return tf.cast(powers, logits.dtype), total, true_power

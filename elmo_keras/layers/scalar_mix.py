@@ -1,13 +1,14 @@
 """The weighted sum of the biLM's layers."""
 
 # keras.ops are not annotated; what pyright infers of them has None.
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # pyright: reportOptionalIterable=false, reportOptionalOperand=false, reportOptionalSubscript=false
 
 from collections.abc import Sequence
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import ops
 
 from elmo_keras.base.argument_checks import check_finite
@@ -131,7 +132,8 @@ class ScalarMix(keras.layers.Layer):
         if self.layer_choice not in ("mix", "average"):
             return gamma * inputs[self._index()]
         weights = ops.unstack(ops.cast(self.layer_weights(), self.compute_dtype))
-        return gamma * sum(w * x for w, x in zip(weights, inputs))
+        # In one operation: a graph would add the layers in the order of their creation.
+        return gamma * tf.add_n([w * x for w, x in zip(weights, inputs)])
 
     def _index(self):
         return -1 if self.layer_choice == "top" else int(self.layer_choice)

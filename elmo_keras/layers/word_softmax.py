@@ -69,11 +69,11 @@ class WordSoftmax(keras.layers.Layer):
             total = tf.reduce_logsumexp(tf.stack([total, sums]), axis=0)
             return first + words_at_once, total
 
-        nothing = tf.fill([tf.shape(inputs)[0]], tf.float32.min)
+        lowest = tf.fill([tf.shape(inputs)[0]], tf.float32.min)
         _, total = tf.while_loop(
             lambda first, _: first < self.vocabulary_size,
             piece,
-            (0, nothing),
+            (0, lowest),
             parallel_iterations=1,
         )
         rows = tf.cast(tf.gather(kernel, targets), inputs.dtype)

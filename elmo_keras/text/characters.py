@@ -76,20 +76,20 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
 
 def cut_pieces(
-    ids: tf.Tensor, places: Sequence[int], config: ElmoConfig
+    ids: tf.Tensor, n_windows: Sequence[int], config: ElmoConfig
 ) -> tuple[tf.Tensor, ...]:
-    """Ids of words in `len(places)` pieces of equal size, see `CharacterCNN.call_pieces`.
+    """Ids of words in `len(n_windows)` pieces of equal size, see `CharacterCNN.call_pieces`.
 
-    `places` are the numbers of windows that are computed for a word of each piece: one
+    `n_windows` are the numbers of windows that are computed for a word of each piece: one
     more than its characters are enough.
     """
     width = max((width for width, _ in config.filters), default=1)
     n_characters = config.dictionary.n_characters if config.dictionary else PADDING + 1
-    # The id of places after the last character.
+    # The id of positions after the last character.
     ids = tf.pad(ids, [[0, 0], [0, width - 1]], constant_values=n_characters + 1)
     more = width - 1 + bool(config.word_embedding_dim)
-    pieces = tf.split(ids, len(places))
-    return tuple(piece[:, : n + more] for piece, n in zip(pieces, places))
+    pieces = tf.split(ids, len(n_windows))
+    return tuple(piece[:, : n + more] for piece, n in zip(pieces, n_windows))
 
 
 def _byte_ids(tokens, config):
@@ -157,8 +157,8 @@ def _dictionary_ids(tokens, config):
     points = tf.strings.unicode_decode(tokens, "UTF-8")
     characters = points.to_tensor(0, shape=(None, length))  # (tokens, length)
     ends = tf.minimum(tf.cast(points.row_lengths(), tf.int32), length)[:, None]
-    others = tf.size(tables.characters) - 1
-    characters = tf.gather(tables.characters, tf.minimum(characters, others))
+    last = tf.size(tables.characters) - 1
+    characters = tf.gather(tables.characters, tf.minimum(characters, last))
     for boundary in DICTIONARY_BOUNDARIES:
         is_boundary = (tokens == boundary)[:, None]
         ends = tf.where(is_boundary, 1, ends)
@@ -193,13 +193,13 @@ class StringSearch:
 
     def __call__(self, strings: tf.Tensor) -> tf.Tensor:
         """The ids of strings of any shape, int32."""
-        wanted = tf.reshape(strings, [-1])
-        first = tf.searchsorted(self._fingerprints, _fingerprints(wanted))
-        ids = tf.fill(tf.shape(wanted), self._unknown)
+        flat = tf.reshape(strings, [-1])
+        first = tf.searchsorted(self._fingerprints, _fingerprints(flat))
+        ids = tf.fill(tf.shape(flat), self._unknown)
         for i in range(self._n_equal):  # strings are compared, not just fingerprints
             index = tf.minimum(first + i, tf.size(self._strings) - 1)
-            known = tf.gather(self._strings, index) == wanted
-            ids = tf.where(known, tf.gather(self._ids, index), ids)
+            is_equal = tf.gather(self._strings, index) == flat
+            ids = tf.where(is_equal, tf.gather(self._ids, index), ids)
         return tf.reshape(ids, tf.shape(strings))
 
 

@@ -66,20 +66,22 @@ def read_sentences(
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     """The lines of an open file or pipe as UTF-8 bytes; errors name the line."""
-    number, before = 0, os.fstat(file.fileno())
+    line_number, status = 0, os.fstat(file.fileno())
     try:
         text = unzipped(file)
         for line in bounded_lines(text):
-            number += 1
+            line_number += 1
             line.decode()
-            yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            yield line.removeprefix(b"\xef\xbb\xbf") if line_number == 1 else line
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} should be UTF-8. Line {number}: {error}") from error
+        raise ValueError(
+            f"{name} should be UTF-8. Line {line_number}: {error}"
+        ) from error
     except GZIP_ERRORS as error:
         raise incomplete(name, error) from error
     except ValueError as error:
-        raise ValueError(f"{name}, line {number + 1}: {error}") from error
-    check_unchanged(file, before, name)
+        raise ValueError(f"{name}, line {line_number + 1}: {error}") from error
+    check_unchanged(file, status, name)
 
 
 def check_unchanged(file: BinaryIO, before: os.stat_result, name: str | Path) -> None:

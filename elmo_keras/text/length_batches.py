@@ -50,11 +50,11 @@ def shuffled_batches(
     order, batches = rng.permutation(len(lengths)), []
     at_once = SHUFFLED_TOGETHER * max_sentences
     for first in range(0, len(order), at_once):
-        some = order[first : first + at_once]
+        indices = order[first : first + at_once]
         cut = length_batches(
-            lengths[some], max_tokens=max_tokens, max_sentences=max_sentences
+            lengths[indices], max_tokens=max_tokens, max_sentences=max_sentences
         )
-        batches.extend(some[batch].tolist() for batch in cut)
+        batches.extend(indices[batch].tolist() for batch in cut)
     return [batches[i] for i in rng.permutation(len(batches))]
 
 

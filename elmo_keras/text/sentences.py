@@ -131,9 +131,9 @@ def warn_of_spaces(tokens: bytes) -> None:
 
 def has_items(value):
     """Whether a value can be sentences or tokens: it has an order, and no names."""
-    others = Mapping, set, frozenset, np.ndarray  # arrays that are left are numbers
-    is_other = isinstance(value, others) or is_table(value)
-    return isinstance(value, Iterable) and not is_other
+    no_sequences = Mapping, set, frozenset, np.ndarray  # of numbers: others are lists
+    is_refused = isinstance(value, no_sequences) or is_table(value)
+    return isinstance(value, Iterable) and not is_refused
 
 
 def _unpadded(row):

@@ -13,8 +13,8 @@ from elmo_keras.text.word_rules import FULL_STOP, MARK, RULES, word_rules
 Span = tuple[int, int]
 Tokenizer = Callable[[str], Sequence[str]]  # text → tokens
 
-# Pieces between spaces repeat: the most whose tokens are remembered, and their length.
-MOST_KNOWN, LONGEST_KNOWN = 2**15, 50
+# Pieces between spaces repeat, so the spans of so many are cached, of at most this length.
+MAX_CACHED, LONGEST_CACHED = 2**15, 50
 # The pieces between spaces. If no rule but the first reads more than its word, group 1 is it.
 _PIECES = {
     name: re.compile(
@@ -26,7 +26,7 @@ _PIECES = {
         "ewt": "[A-Za-z]*[B-DF-LN-RU-Zb-df-ln-ru-z]",
     }.items()
 }
-_known: dict[str, dict[str, list[Span]]] = {name: {} for name in RULES}
+_cache: dict[str, dict[str, list[Span]]] = {name: {} for name in RULES}
 _ASCII_SPACES = re.compile(r"[ \t\n\r\v\f]+")
 
 
@@ -55,9 +55,9 @@ def split_words(text: str, tokenizer: str = "words") -> list[str]:
 def word_spans(text: str, tokenizer: str = "words") -> list[Span]:
     """Where the tokens of `split_words` begin and end."""
     if "%" in text and not text.isascii():
-        spans = _places(_mark(text, tokenizer))
+        spans = _token_spans(_mark(text, tokenizer))
     else:
-        spans = _spans_of_pieces(text, tokenizer)
+        spans = _join_piece_spans(text, tokenizer)
     if spans and spans[-1][1] - spans[-1][0] > 1:  # as `FULL_STOP`
         begin, end = spans[-1]
         if text[end - 1] == "." and text[end - 2].isalpha():
@@ -65,28 +65,28 @@ def word_spans(text: str, tokenizer: str = "words") -> list[Span]:
     return spans
 
 
-def _spans_of_pieces(text, tokenizer):
+def _join_piece_spans(text, tokenizer):
     """The spans of tokens, of which none depends on what is beyond a space."""
-    known, pieces = _known[tokenizer], [*_PIECES[tokenizer].finditer(text)]
-    if len(known) > MOST_KNOWN:
-        known.clear()
+    cache, pieces = _cache[tokenizer], [*_PIECES[tokenizer].finditer(text)]
+    if len(cache) > MAX_CACHED:
+        cache.clear()
     words = {m[0] for m in pieces if not m.lastindex}
-    spans = {p: its for p in words if (its := known.get(p)) is not None}
+    spans = {p: its for p in words if (its := cache.get(p)) is not None}
     if new := [*(words - spans.keys())]:
         marked = _mark("\n".join(new), tokenizer).split("\n")
-        spans.update(zip(new, map(_places, marked)))
-        known.update((p, spans[p]) for p in new if len(p) <= LONGEST_KNOWN)
-    found = []
+        spans.update(zip(new, map(_token_spans, marked)))
+        cache.update((p, spans[p]) for p in new if len(p) <= LONGEST_CACHED)
+    result = []
     for match in pieces:
         begin, end = match.span()
         if match.lastindex:  # a word, and perhaps a sign
             if (middle := match.end(1)) < end:
-                found += (begin, middle), (middle, end)
+                result += (begin, middle), (middle, end)
             else:
-                found.append((begin, end))
+                result.append((begin, end))
         else:
-            found += [(begin + a, begin + b) for a, b in spans[match[0]]]
-    return found
+            result += [(begin + a, begin + b) for a, b in spans[match[0]]]
+    return result
 
 
 def _mark(text, tokenizer):
@@ -97,10 +97,10 @@ def _mark(text, tokenizer):
     return text
 
 
-def _places(text):
+def _token_spans(text):
     """Where tokens begin and end in a text with marks around them."""
-    places = [0, *itertools.accumulate(map(len, text.split(MARK)))]
-    return [(a, b) for a, b in zip(places[1::2], places[2::2]) if a < b]
+    borders = [0, *itertools.accumulate(map(len, text.split(MARK)))]
+    return [(a, b) for a, b in zip(borders[1::2], borders[2::2]) if a < b]
 
 
 @functools.cache

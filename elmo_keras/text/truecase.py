@@ -42,8 +42,8 @@ class Truecaser:
         in_one_case = all(map(str.islower, cased)) or all(map(str.isupper, cased))
         if len(cased) < _LEAST or not in_one_case:
             return tokens
-        first, *others = map(self._written, tokens)
-        return [first[0].upper() + first[1:], *others]
+        first, *following = map(self._written, tokens)
+        return [first[0].upper() + first[1:], *following]
 
     def _written(self, token: str) -> str:
         """Words that the vocabulary lacks are mostly names."""

@@ -129,9 +129,9 @@ class Vocabulary:
         check_counts(least=0, min_count=min_count)
         if max_size is not None:  # the special words are among them
             check_counts(least=len(SPECIAL_WORDS), max_size=max_size)
-        kept = [w for w in counts if counts[w] >= min_count and w not in SPECIAL_WORDS]
-        kept.sort(key=lambda word: (-counts[word], word))
-        return cls((*SPECIAL_WORDS, *kept)[:max_size])
+        words = [w for w in counts if counts[w] >= min_count and w not in SPECIAL_WORDS]
+        words.sort(key=lambda word: (-counts[word], word))
+        return cls((*SPECIAL_WORDS, *words)[:max_size])
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
@@ -161,12 +161,12 @@ class Vocabulary:
 
 
 def _words(lines):
-    for number, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         try:
             yield line.decode()
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"The words should be in UTF-8. Line {number}: byte "
+                f"The words should be in UTF-8. Line {line_number}: byte "
                 f"{line[error.start]:#x}, {error.reason}"
             ) from error
 

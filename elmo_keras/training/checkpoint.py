@@ -14,7 +14,7 @@ import numpy as np
 from elmo_keras.base.files import replacing
 from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 
-KEPT = 2
+N_KEPT = 2
 _METADATA = "metadata"  # its name in the file
 # Bytes before the HDF5 content, for its SHA-256; HDF5 allows no fewer.
 _FRONT = 512
@@ -41,9 +41,9 @@ def save_checkpoint(
             # HDF5 has no bfloat16.
             file[name] = array.astype(np.float32) if array.dtype.kind == "V" else array
     # A later step's checkpoint was skipped as damaged, or is from an earlier run.
-    kept = [other for other in checkpoints(folder) if other <= path][:KEPT]
+    newest = [other for other in checkpoints(folder) if other <= path][:N_KEPT]
     # This also removes unfinished files of killed processes.
-    for other in set(folder.glob("*checkpoint-*")) - set(kept):
+    for other in set(folder.glob("*checkpoint-*")) - set(newest):
         other.unlink()
     return path
 

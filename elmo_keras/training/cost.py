@@ -47,13 +47,15 @@ def estimate(
     parameters = n_parameters(config) + softmax
     slots = SLOTS[settings.optimizer_name] * parameters
     # An LSTM layer keeps gates, cell and projections, and has the gradient of its gates.
-    kept, gradient = 5 * config.units + 4 * dim, 2 * 5 * config.units
+    activations, gradient = 5 * config.units + 4 * dim, 2 * 5 * config.units
     return Estimate(
         memory={
             "weights": parameters * FLOAT,
             "optimizer": slots * FLOAT,
             "gradients": 2 * (parameters - softmax + rows) * FLOAT,
-            "activations": tokens * (2 * config.n_layers * kept + gradient) * FLOAT,
+            "activations": tokens
+            * (2 * config.n_layers * activations + gradient)
+            * FLOAT,
             # Logits and their gradient, in both directions.
             "scores": 4 * tokens * scored * FLOAT,
         },

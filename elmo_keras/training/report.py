@@ -42,13 +42,13 @@ def describe_inputs(inputs: Inputs, streams: Streams) -> str:
     return lines
 
 
-def describe_result(progress: Progress, kept: int) -> str:
+def describe_result(progress: Progress, chosen: int) -> str:
     """Lines with the perplexities before training and of the evaluation that is kept."""
     results, means = progress.evaluations(), progress.means()
     return (
         f"Held-out perplexity before training: {results[0]}\n"
-        f"Held-out perplexity after training:  {results[kept]}\n"
-        f"The mean fell from {means[0]:,.1f} to {means[kept]:,.1f}"
+        f"Held-out perplexity after training:  {results[chosen]}\n"
+        f"The mean fell from {means[0]:,.1f} to {means[chosen]:,.1f}"
     )
 
 

@@ -34,14 +34,14 @@ def train_step(
     With `jit_compile` XLA compiles loss and gradients, once for each shape of `parts`.
     """
     softmax = bilm.softmax.weights  # pyright: ignore[reportOptionalMemberAccess]
-    others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
-    others = [] if only_softmax else others
+    encoder = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
+    encoder = [] if only_softmax else encoder
     replicas = tf.distribute.get_replica_context()
     _, n_rows, _ = parts[0]["words"].shape.as_list()
     n_rows *= len(parts) * replicas.num_replicas_in_sync
 
     def compute(part, rows):
-        return _gradients(bilm, part, rows, others, n_rows)
+        return _gradients(bilm, part, rows, encoder, n_rows)
 
     if jit_compile:  # made anew for each replica, whose weights it reads
         compute = tf.function(compute, autograph=False, jit_compile=True)
@@ -62,7 +62,7 @@ def train_step(
             tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
             for gradient, weight in zip(gradients[-2:], softmax)
         ]
-    weights = others + softmax
+    weights = encoder + softmax
     if replicas.num_replicas_in_sync == 1:
         optimizer.apply(gradients, weights)
     else:
@@ -76,8 +76,8 @@ def _split(state, n_parts):
     return [tf.nest.pack_sequence_as(state, rows) for rows in zip(*tensors)]
 
 
-def _gradients(bilm, part, state, others, n_rows):
-    """A part's loss, its gradient for each of `others` and the softmax, and the state."""
+def _gradients(bilm, part, state, encoder, n_rows):
+    """A part's loss, its gradient for each of `encoder` and the softmax, and the state."""
     table = _softmax_rows(bilm.softmax, part)
     with tf.GradientTape() as tape:
         tape.watch(table)
@@ -86,7 +86,7 @@ def _gradients(bilm, part, state, others, n_rows):
         # bilm-tf takes the gradient of the mean loss times `unroll_steps`. A window
         # at the end of an epoch, with fewer tokens, weighs as much less.
         objective = loss * (1 / (2 * n_rows))
-    gradients = tape.gradient(objective, [w.value for w in others] + table)
+    gradients = tape.gradient(objective, [w.value for w in encoder] + table)
     gradients = [tf.convert_to_tensor(g) for g in gradients]
     return loss / (2 * part["n_predictions"]), *gradients, state
 

@@ -21,7 +21,7 @@ from elmo_keras.text.windows import Plan, window
 PREFETCHED = 4
 SAMPLED = 16  # steps of an epoch, whose batches give the fixed shapes
 ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
-ALONE = tf.distribute.InputContext()  # one replica
+ONE_REPLICA = tf.distribute.InputContext()  # one replica
 # Sizes of the batches of a few shapes, each of which XLA compiles once.
 N_PIECES = 8  # of the distinct words of a part, from the longest to the shortest
 GROWTH = 1.25  # from a size to the next one, for a batch that has no room in it
@@ -95,7 +95,7 @@ class Streams:
         first_step: int = 0,
         *,
         n_parts: int = 1,
-        context: tf.distribute.InputContext = ALONE,
+        context: tf.distribute.InputContext = ONE_REPLICA,
         fixed_shapes: bool = False,
     ) -> tf.data.Dataset:
         """The batches of an epoch, from a step on, for the replicas of one process.
@@ -131,7 +131,9 @@ class Streams:
                 words = tf.gather(strings, part.pop("distinct"))
                 characters = characters_of_words(words, self.config)
                 if shapes is not None:
-                    characters = cut_pieces(characters, shapes.places, self.config)
+                    characters = cut_pieces(
+                        characters, shapes.windows_of_pieces, self.config
+                    )
                 parts.append({"characters": characters} | part)
             return tuple(zip(*n_parts * [iter(parts)]))
 
@@ -176,7 +178,7 @@ class Streams:
             part = next(self._arrays(0, step, range(1), n_rows))
             windows = self._windows[part["distinct"]]
             sample.append((windows, len(part.get("candidates", ()))))
-        return FixedShapes.of_sample(sample, self.config.max_characters_per_token)
+        return FixedShapes.from_sample(sample, self.config.max_characters_per_token)
 
     @functools.cached_property
     def _windows(self):
@@ -271,25 +273,29 @@ class FixedShapes(NamedTuple):
     """The sizes of batches, which follow from a sample of them."""
 
     words: int  # the smallest number in a piece
-    places: tuple[int, ...]  # the most windows of characters in each piece
+    windows_of_pieces: tuple[int, ...]  # the most windows of characters in each piece
     candidates: int  # the smallest number of candidates of the sampled softmax
 
     @classmethod
-    def of_sample(
-        cls, sample: Iterable[tuple[np.ndarray, int]], most_places: int
+    def from_sample(
+        cls, sample: Iterable[tuple[np.ndarray, int]], max_windows: int
     ) -> "FixedShapes":
         """Sizes with room for most batches, whose windows and candidates these are."""
         windows, candidates = zip(*sample)
         n_words = max(map(len, windows))
         size = int(np.ceil(n_words * SPARE / N_PIECES))
-        places = np.ones((len(windows), N_PIECES), np.int64)
-        for row, of_words in zip(places, windows):
-            longest = np.sort(of_words)[::-1][::size]
+        windows_of_pieces = np.ones((len(windows), N_PIECES), np.int64)
+        for row, n_windows in zip(windows_of_pieces, windows):
+            longest = np.sort(n_windows)[::-1][::size]
             row[: len(longest)] = longest
-        places = np.minimum(places.max(axis=0) + 1, most_places).tolist()
+        windows_of_pieces = np.minimum(
+            windows_of_pieces.max(axis=0) + 1, max_windows
+        ).tolist()
         # A piece of the longest words of any text: some size has room for every batch.
-        places[0] = most_places
-        return cls(size, tuple(places), int(np.ceil(max(candidates) * SPARE)))
+        windows_of_pieces[0] = max_windows
+        return cls(
+            size, tuple(windows_of_pieces), int(np.ceil(max(candidates) * SPARE))
+        )
 
     def arrange(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The index of the word in each slot, and the slot of each word, by its windows.
@@ -299,7 +305,7 @@ class FixedShapes(NamedTuple):
         order, size = np.argsort(-windows, kind="stable"), self.words
         while (
             len(longest := windows[order[::size]]) > N_PIECES
-            or (longest > self.places[: len(longest)]).any()
+            or (longest > self.windows_of_pieces[: len(longest)]).any()
         ):
             size = int(np.ceil(GROWTH * size))
         slots = np.empty(len(order), np.int64)
@@ -313,8 +319,8 @@ class FixedShapes(NamedTuple):
         size = self.candidates
         while size < len(candidates):
             size = int(np.ceil(GROWTH * size))
-        others = np.ones(vocabulary_size, bool)
-        others[candidates] = False
+        is_free = np.ones(vocabulary_size, bool)
+        is_free[candidates] = False
         # Distinct, as the rows of one word would be updated twice.
-        others = np.flatnonzero(others)[: size - len(candidates)]
-        return np.concatenate([candidates, others])
+        padding = np.flatnonzero(is_free)[: size - len(candidates)]
+        return np.concatenate([candidates, padding])

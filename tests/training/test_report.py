@@ -43,7 +43,7 @@ def test_the_lowest_mean_of_all_evaluations_is_the_best(chosen_by, first, best):
 
 def test_both_perplexities_are_compared():
     rows = [[0, 40.0, 10.0, 9.0, 4.0], [5, 2.5, 10.0, 8.0, 8.0], [10, *4 * [9.0]]]
-    lines = describe_result(Progress(held_out=rows), kept=1).splitlines()
+    lines = describe_result(Progress(held_out=rows), chosen=1).splitlines()
     assert lines[0].endswith(
         "before training: forward 40.0, backward 10.0, mean 20.0; "
         "state carried over: forward 9.0, backward 4.0, mean 6.0"
