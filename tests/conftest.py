@@ -82,14 +82,13 @@ def config():
 
 
 @pytest.fixture(scope="session")
-def model_directory(tmp_path_factory):
+def model_directory(made_once):
     """The path `…/lm` of a model directory with random weights."""
     from elmo_keras.formats.model_directory import save_model
     from tests.support.models import random_bilm
 
-    folder = tmp_path_factory.mktemp("models") / "lm"
-    save_model(folder, random_bilm(CONFIG, seed=3))
-    return folder
+    make = lambda path: save_model(path, random_bilm(CONFIG, seed=3))
+    return made_once("models/lm", make)
 
 
 @pytest.fixture(scope="session")

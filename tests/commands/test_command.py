@@ -159,7 +159,7 @@ def test_a_command_shows_what_tensorflow_logs_if_its_import_fails(
     assert run("-c", code, PYTHONPATH=path, TF_CPP_MIN_LOG_LEVEL=level)[2] == error
 
 
-def test_the_library_leaves_the_process_as_it_is():
+def test_the_library_leaves_the_process_as_it_is(tmp_path):
     """Descriptors, the garbage collector, the environment; LiteRT's line is its own."""
     code = (
         "import gc, os\n"
@@ -169,7 +169,7 @@ def test_the_library_leaves_the_process_as_it_is():
         "from elmo_keras import Embedder; Embedder('en')('a')\n"
         "assert state() == before"
     )
-    status, _, error = run("-c", code)
+    status, _, error = run("-c", code, ELMO_KERAS_CACHE=str(tmp_path))
     assert not status and re.fullmatch(
         "(INFO: Created .* XNNPACK delegate.*\n)?", error
     )
@@ -185,7 +185,7 @@ def test_the_package_is_the_program_and_has_its_version():
 
 
 def test_another_backend_of_keras_is_refused():
-    command = f"train-head pos --train {__file__} --output no".split()
+    command = ["train-head", "pos", "--train", __file__, "--output", "no"]
     status, _, error = run("-c", CONSOLE, *command, KERAS_BACKEND="jax")
     assert status and error.endswith("set KERAS_BACKEND=tensorflow.\n")
     assert "Traceback" not in error

@@ -1,5 +1,8 @@
 """Files for readers and training, and heads that the tests of a session share."""
 
+import functools
+import hashlib
+
 import keras
 import numpy as np
 import pytest
@@ -10,16 +13,14 @@ WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 
 
 @pytest.fixture(scope="session")
-def head(model_directory, tmp_path_factory):
-    """Makes the folder of a head of a kind, once."""
-    made = {}
+def head(model_directory, made_once):
+    """The folder of a head of a kind."""
 
     def find(kind, elmo_at="input", **options):
-        key = kind, elmo_at, str(options)
-        if key not in made:
-            folder = tmp_path_factory.mktemp("heads")
-            made[key] = make_head(kind, model_directory, folder, elmo_at, **options)
-        return made[key]
+        name = hashlib.sha1(repr((kind, elmo_at, options)).encode()).hexdigest()
+        arguments = kind, model_directory
+        make = functools.partial(make_head, *arguments, elmo_at=elmo_at, **options)
+        return made_once(f"heads/{name}", make) / kind
 
     return find
 
