@@ -26,10 +26,8 @@ from elmo_keras.heads import (
     EntityTagging,
     Parsing,
     PosTagging,
-    PredicateTagging,
     RoleTagging,
     Settings,
-    hold_out,
     read_columns,
     save_head,
     train_task,
@@ -38,10 +36,11 @@ from elmo_keras.heads.answering.scores import exact_match
 from elmo_keras.heads.classifier.ngrams import ngram_rows
 from elmo_keras.heads.head import HEAD, PREDICATES, load_task_model
 from elmo_keras.heads.kinds import find_kind
-from elmo_keras.heads.reading import read_rows
+from elmo_keras.heads.reading import hold_out, read_rows
 from elmo_keras.heads.run import read_data
 from elmo_keras.heads.tagger.entities import bio_tags, entities
 from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
+from elmo_keras.heads.tagger.task import PredicateTagging
 from elmo_keras.hub.catalogue import CARD
 from tools import scores
 from tools.calibration import calibration_error, fit_temperature

@@ -17,30 +17,19 @@ if TYPE_CHECKING:
     from elmo_keras.heads.fit import train_head as train_head
     from elmo_keras.heads.fit import train_task as train_task
     from elmo_keras.heads.head import save_head as save_head
-    from elmo_keras.heads.layer_cache import LayerCache as LayerCache
     from elmo_keras.heads.parser.model import DependencyParser as DependencyParser
     from elmo_keras.heads.parser.readers import read_trees as read_trees
     from elmo_keras.heads.parser.task import Parsing as Parsing
-    from elmo_keras.heads.reading import hold_out as hold_out
-    from elmo_keras.heads.tagger.crf import LinearChainCRF as LinearChainCRF
     from elmo_keras.heads.tagger.model import Tagger as Tagger
     from elmo_keras.heads.tagger.readers import read_columns as read_columns
     from elmo_keras.heads.tagger.readers import read_conllu as read_conllu
-    from elmo_keras.heads.tagger.readers import read_predicates as read_predicates
     from elmo_keras.heads.tagger.readers import read_roles as read_roles
     from elmo_keras.heads.tagger.spans import read_spans as read_spans
     from elmo_keras.heads.tagger.task import EntityTagging as EntityTagging
     from elmo_keras.heads.tagger.task import PosTagging as PosTagging
-    from elmo_keras.heads.tagger.task import PredicateTagging as PredicateTagging
     from elmo_keras.heads.tagger.task import RoleTagging as RoleTagging
     from elmo_keras.heads.task import Settings as Settings
     from elmo_keras.heads.token_vectors import TokenVectors as TokenVectors
-    from elmo_keras.heads.word_vector_files import (
-        read_lower_case_vectors as read_lower_case_vectors,
-    )
-    from elmo_keras.heads.word_vector_files import (
-        read_word_vectors as read_word_vectors,
-    )
 
 # Module → its public names, imported when one is first used: readers need no TensorFlow.
 _NAMES = {
@@ -56,19 +45,15 @@ _NAMES = {
     "entailment.task": ("Entailment",),
     "fit": ("train_head", "train_task"),
     "head": ("save_head",),
-    "layer_cache": ("LayerCache",),
     "parser.model": ("DependencyParser",),
     "parser.readers": ("read_trees",),
     "parser.task": ("Parsing",),
-    "reading": ("hold_out",),
-    "tagger.crf": ("LinearChainCRF",),
     "tagger.model": ("Tagger",),
-    "tagger.readers": ("read_columns", "read_conllu", "read_predicates", "read_roles"),
+    "tagger.readers": ("read_columns", "read_conllu", "read_roles"),
     "tagger.spans": ("read_spans",),
-    "tagger.task": ("EntityTagging", "PosTagging", "PredicateTagging", "RoleTagging"),
+    "tagger.task": ("EntityTagging", "PosTagging", "RoleTagging"),
     "task": ("Settings",),
     "token_vectors": ("TokenVectors",),
-    "word_vector_files": ("read_lower_case_vectors", "read_word_vectors"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

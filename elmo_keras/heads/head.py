@@ -298,12 +298,15 @@ def save_head(
 
 
 def write_head(folder: Path, card: Card, weights: Mapping[str, Any]) -> None:
-    """Writes a card and weights, matrices in int8."""
+    """Writes a card and weights, matrices in int8 with a scale for each column."""
     from safetensors.numpy import save
 
     arrays: dict[str, np.ndarray] = {}
     for name, weight in weights.items():
-        arrays |= _quantized(name, np.asarray(weight, np.float32))
+        arrays[name] = array = np.asarray(weight, np.float32)
+        if array.ndim > 1:
+            arrays[name], scales = quantise(array, tuple(range(array.ndim - 1)))
+            arrays[name + _SCALE] = scales.reshape(-1)
     with whole_head(folder):
         _check_card(card)
         _dequantized(arrays)
@@ -316,14 +319,6 @@ def write_head(folder: Path, card: Card, weights: Mapping[str, Any]) -> None:
         values = {k: v for k, v in vars(card).items() if v is not None}
         text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
         temporary.write_text(f"{text}\n", encoding="utf-8")
-
-
-def _quantized(name, array):
-    """A matrix in int8, with a scale for each column; vectors as they are."""
-    if array.ndim < 2:
-        return {name: array}
-    values, scales = quantise(array, tuple(range(array.ndim - 1)))
-    return {name: values, name + _SCALE: scales.reshape(-1)}
 
 
 def copy_model(source: Path, target: Path) -> None:

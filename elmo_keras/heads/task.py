@@ -25,7 +25,7 @@ from elmo_keras.commands.arguments import (
 )
 from elmo_keras.config import Arithmetic
 from elmo_keras.heads.kinds import find_kind, load
-from elmo_keras.heads.reading import Rows, read_rows
+from elmo_keras.heads.reading import Rows, is_json, read_rows
 
 if TYPE_CHECKING:
     from elmo_keras.heads.batches import ExampleBatches
@@ -123,21 +123,21 @@ class Settings:
 
     def __post_init__(self):
         """Checks what programs give; the command has checked its options already."""
+        given = {name: x for name, x in vars(self).items() if x is not None}
+
+        def only(*names):
+            return {name: given[name] for name in names if name in given}
+
         counts = "limit", "epochs", "patience", "batch_size", "min_count", "units"
-        check_counts(**self._given(*counts))
-        check_counts(0, **self._given("word_dim", "endings", "character_dim"))
+        check_counts(**only(*counts))
+        check_counts(0, **only("word_dim", "endings", "character_dim"))
         check_counts(0, 2**32 - 1, seed=self.seed)
-        check_numbers(0, 0.999, **self._given("dropout", "layer_dropout"))
-        check_numbers(0, 0.999, elmo_dropout=self.elmo_dropout)
+        check_numbers(0, 0.999, **only("dropout", "layer_dropout", "elmo_dropout"))
         check_numbers(1e-9, 0.999, dev_share=self.dev_share)
         check_numbers(1e-9, 1, share=self.share)
-        check_numbers(1e-12, **self._given("learning_rate"))
+        check_numbers(1e-12, **only("learning_rate"))
         check_numbers(0, l2=self.l2)
         check_literals(self)
-
-    def _given(self, *names):
-        values = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in values.items() if value is not None}
 
 
 class Task:
@@ -148,6 +148,7 @@ class Task:
     row_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # with texts of data in memory
     # Fields of examples that files of predictions have; all if there are none.
     written_fields: ClassVar[tuple[str, ...]] = ()
+    read_file: ClassVar[Any] = None  # reads the kind's files that are no JSON
     tokenizer: str = "words"  # of texts that a pipeline gets, see `split_words`
     # Defaults of `Settings`; those of words and characters apply with ELMo at the input.
     defaults: ClassVar[dict[str, Any]] = {
@@ -167,9 +168,11 @@ class Task:
     def read(self, path: Path, *, training: bool = False) -> list[dict]:
         """The examples of a file; a `ValueError` names the file and the line.
 
-        Lines of JSON and tables hold the rows of `read_rows`; kinds have further formats.
+        JSON and tables hold the rows of `read_rows`; other files are those of `read_file`.
         """
-        return self.read_rows(read_rows(path), path, training=training)
+        if self.read_file is None or is_json(path):
+            return self.read_rows(read_rows(path), path, training=training)
+        return self.read_file(path)
 
     def read_rows(
         self, rows: Rows, source: str | Path, *, training: bool = False

@@ -23,16 +23,12 @@ from typing import Any, NamedTuple
 from sklearn.metrics import roc_auc_score
 
 from elmo_keras import pipeline
-from elmo_keras.heads import (
-    hold_out,
-    read_documents,
-    read_roles,
-    read_squad,
-)
+from elmo_keras.heads import read_documents, read_roles, read_squad
 from elmo_keras.heads.annotate.formats import conllu
 from elmo_keras.heads.answering.scores import squad_scores, squad_statistics
 from elmo_keras.heads.coreference.readers import without_singletons
 from elmo_keras.heads.pipeline import predict_texts
+from elmo_keras.heads.reading import hold_out
 from elmo_keras.heads.tagger.entities import (
     bio_tags,
     count_spans,

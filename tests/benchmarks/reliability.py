@@ -15,10 +15,11 @@ import tempfile
 from pathlib import Path
 
 from elmo_keras import pipeline
-from elmo_keras.heads import PredicateTagging, Settings
+from elmo_keras.heads import Settings
 from elmo_keras.heads.head import HEAD, PREDICATES, read_card
 from elmo_keras.heads.kinds import find_kind
 from elmo_keras.heads.run import read_data
+from elmo_keras.heads.tagger.task import PredicateTagging
 from elmo_keras.hub.catalogue import BOX
 from tests.benchmarks import runner
 from tools import make_heads as make

@@ -15,10 +15,10 @@ from elmo_keras.heads import (
     EntityTagging,
     Parsing,
     PosTagging,
-    PredicateTagging,
     RoleTagging,
 )
 from elmo_keras.heads.examples import read_examples
+from elmo_keras.heads.tagger.task import PredicateTagging
 
 
 class DataSet:

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, Embedder, layers, precompute_layers
-from elmo_keras.heads import LayerCache
+from elmo_keras.heads.layer_cache import LayerCache
 from tests.support.models import randomize
 from tests.support.sizes import CONFIG
 

@@ -4,13 +4,8 @@ import gzip
 
 import pytest
 
-from elmo_keras.heads import (
-    hold_out,
-    read_columns,
-    read_documents,
-    read_squad,
-)
-from elmo_keras.heads.reading import read_rows
+from elmo_keras.heads import read_columns, read_documents, read_squad
+from elmo_keras.heads.reading import hold_out, read_rows
 from tests.support.readers import check_reading, check_refusal
 
 

@@ -5,7 +5,10 @@ import gzip
 import numpy as np
 import pytest
 
-from elmo_keras.heads import read_lower_case_vectors, read_word_vectors
+from elmo_keras.heads.word_vector_files import (
+    read_lower_case_vectors,
+    read_word_vectors,
+)
 
 WORDS = "the", "한국어", "New York", "of"
 VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)

@@ -13,6 +13,7 @@ from elmo_keras.heads.reading import (
     malformed,
     numbered_lines,
     parse_all,
+    read_strings,
 )
 
 _MARKS = "#begin document", "#end document"
@@ -197,8 +198,10 @@ def read_document_rows(rows: Rows, source: str | Path) -> list[dict]:
 
     def parse(row: Mapping):
         sentences = row.get("sentences")
-        if not (isinstance(sentences, list) and all(map(_is_sentence, sentences))):
+        if not isinstance(sentences, list) or not all(sentences):
             raise ValueError("`sentences` should be lists of tokens")
+        for tokens in sentences:
+            read_strings({"sentences": tokens}, "sentences")
         if not sentences:
             raise ValueError("the document has no tokens")
         speakers = row.get("speakers") or [[""] * len(s) for s in sentences]
@@ -218,11 +221,6 @@ def read_document_rows(rows: Rows, source: str | Path) -> list[dict]:
         }
 
     return check_any(source, parse_all(source, rows, parse))
-
-
-def _is_sentence(tokens):
-    is_list = isinstance(tokens, list) and tokens
-    return is_list and all(isinstance(token, str) and token for token in tokens)
 
 
 def _mention(mention, n_tokens):

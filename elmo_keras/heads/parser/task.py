@@ -9,7 +9,6 @@ import numpy as np
 
 from elmo_keras.commands.arguments import Count
 from elmo_keras.heads.parser import decoding, readers
-from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.task import Task
 
 SCORED = "upos", "xpos", "feats", "lemma"  # labels of words that a parser gives
@@ -35,6 +34,7 @@ class Parsing(Task):
     tokenizer: Literal["words", "ewt", "gsd"] = "words"
 
     kind = "ud"
+    read_file = staticmethod(readers.read_trees)
     defaults = Task.defaults | {
         "learning_rate": 2e-3,
         "dropout": 0.3,
@@ -43,9 +43,6 @@ class Parsing(Task):
         "word_dim": 50,
         "endings": 3,
     }
-
-    def read(self, path, *, training=False):
-        return super().read(path) if is_json(path) else readers.read_trees(path)
 
     def read_rows(self, rows, source, *, training=False):
         return readers.read_tree_rows(rows, source)

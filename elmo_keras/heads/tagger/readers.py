@@ -302,11 +302,6 @@ def _role_tags(path, cells):
     return to_bio(tags)
 
 
-def read_predicates(path: str | Path) -> list[dict]:
-    """The predicates of sentences with semantic roles, tagged `B-V`."""
-    return predicates_of_roles(read_roles(path))
-
-
 def predicates_of_roles(examples: Iterable[Mapping]) -> list[dict]:
     """The sentences of examples with semantic roles, with their predicates tagged."""
     sentences: list[dict] = []

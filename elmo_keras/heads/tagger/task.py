@@ -9,7 +9,6 @@ import numpy as np
 from elmo_keras.base.argument_checks import check_counts
 from elmo_keras.commands.arguments import Counts
 from elmo_keras.heads.head import PREDICATES
-from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.tagger import entities, readers
 from elmo_keras.heads.tagger.span_ends import ENDS, MIN_SHARE, SpanEnds
 from elmo_keras.heads.tagger.spans import holds_spans, read_span_rows, read_spans
@@ -87,9 +86,7 @@ class PosTagging(Tagging):
     tokenizer: Literal["words", "ewt", "gsd"] = "words"
 
     kind = "pos"
-
-    def read(self, path, *, training=False):
-        return super().read(path) if is_json(path) else readers.read_conllu(path)
+    read_file = staticmethod(readers.read_conllu)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -173,8 +170,8 @@ class PredicateTagging(SpanTagging):
 
     kind = "ner"
 
-    def read(self, path, *, training=False):
-        return super().read(path) if is_json(path) else readers.read_predicates(path)
+    def read_file(self, path):
+        return readers.predicates_of_roles(readers.read_roles(path))
 
     def read_rows(self, rows, source, *, training=False):
         return readers.predicates_of_roles(readers.read_role_rows(rows, source))
@@ -193,9 +190,7 @@ class RoleTagging(SpanTagging):
 
     kind = "srl"
     predicate_dim = PREDICATE_DIM
-
-    def read(self, path, *, training=False):
-        return super().read(path) if is_json(path) else readers.read_roles(path)
+    read_file = staticmethod(readers.read_roles)
 
     def read_rows(self, rows, source, *, training=False):
         return readers.read_role_rows(rows, source)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.heads import LinearChainCRF
 from elmo_keras.heads.tagger.crf import (
+    LinearChainCRF,
     best_tags,
     log_likelihood,
     log_marginals,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.heads import LinearChainCRF
+from elmo_keras.heads.tagger.crf import LinearChainCRF
 from elmo_keras.heads.tagger.decoding import TagDecoder
 from elmo_keras.heads.tagger.entities import constraints, entities
 from elmo_keras.heads.tagger.graph import answers, tag_spans

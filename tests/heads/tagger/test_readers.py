@@ -4,12 +4,13 @@ import functools
 
 import pytest
 
-from elmo_keras.heads import read_columns, read_conllu, read_predicates, read_roles
+from elmo_keras.heads import read_columns, read_conllu, read_roles
 from elmo_keras.heads.tagger.readers import (
     predicates_of_roles,
     read_role_rows,
     read_tag_rows,
 )
+from elmo_keras.heads.tagger.task import PredicateTagging
 from tests.support.readers import (
     CONLLU,
     check_reading,
@@ -146,7 +147,7 @@ READ = [
         [(["Ann", "is", "1"], [0, 1, 0], ["B-A0", "B-V", "B-A1"])],
     ),
     (read_roles, PROPBANK, [(["A", "b", "ran"], [0, 0, 1], ["B-A0", "I-A0", "B-V"])]),
-    (read_predicates, ROLES, tagged("The/O cat/O sat/B-V and/O ate/B-V")),
+    (PredicateTagging().read, ROLES, tagged("The/O cat/O sat/B-V and/O ate/B-V")),
 ]
 MALFORMED = [
     (read_conllu, CONLLU.replace("nos\tnosotros", "nos"), 4, "10 columns"),
