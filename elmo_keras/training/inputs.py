@@ -51,14 +51,16 @@ class Inputs:
 
 def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs:
     """Reads everything that a run starts from; `cache` keeps the text as word ids."""
-    pretrained = kept = known = None
+    pretrained = softmax_vocabulary = model_vocabulary = None
     if settings.model is not None:
         pretrained = _pretrained(settings, data)
         config = pretrained.config
         if pretrained.has_softmax and not settings.new_softmax:
-            kept = pretrained.vocabulary
+            softmax_vocabulary = pretrained.vocabulary
         # The vocabulary of a model of tokens can't be another.
-        known = pretrained.vocabulary if config.is_of_tokens else kept
+        model_vocabulary = (
+            pretrained.vocabulary if config.is_of_tokens else softmax_vocabulary
+        )
     else:
         preset = settings.preset or "tiny"
         is_file = preset.endswith(".json")
@@ -78,7 +80,9 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         valid = Corpus.from_sentences(itertools.chain(*topics[VALIDATION_TOPICS]))
         del topics[VALIDATION_TOPICS]
         train = Corpus.from_sentences(itertools.chain(*topics))
-    vocabulary = Vocabulary.load(data.vocabulary) if data.vocabulary else known
+    vocabulary = (
+        Vocabulary.load(data.vocabulary) if data.vocabulary else model_vocabulary
+    )
     if vocabulary is None:
         vocabulary = _count_words(data, config, train)
     else:
@@ -97,7 +101,10 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
             dictionary=dictionary,
             word_embedding_dim=config.projection_dim,
         )
-    same_words = kept is not None and kept.digest == vocabulary.digest
+    same_words = (
+        softmax_vocabulary is not None
+        and softmax_vocabulary.digest == vocabulary.digest
+    )
     new_softmax = pretrained is not None and not same_words
     return Inputs(pretrained, config, vocabulary, new_softmax, train, valid)
 

@@ -95,20 +95,20 @@ class RunSettings:
             reads it, and not from where the one before ended; 0.1 if not given
         published_state: always carry the LSTM state over, as bilm-tf does; the
             perplexity with the state carried over chooses the model
-        seed: of initial weights, order of the sentences, negatives and dropout
+        seed: decides initial weights, order of the sentences, negatives and dropout
         batch_size: rows of text per replica; 128 if not given, 32 with a model to start
             from
         unroll_steps: tokens of each row in a step
-        negatives: of the sampled softmax
+        negatives: number of negatives of the sampled softmax
         full_softmax: no sampling
         dropout: on the inputs of the LSTM layers and the last output
         clip_norm: global norm at which gradients are clipped
-        optimizer: of the weights; adagrad if not given, adam with a model to start from
+        optimizer: adagrad if not given, adam with a model to start from
         learning_rate: if not given, one for the optimizer: 0.2 for adagrad, 0.005 for
             muon; with a model to start from a lower one, 0.0005 for adam
-        schedule: of the learning rate; constant if not given, cosine with a model to start
+        schedule: learning rate over the steps; constant if not given, cosine with a model to start
             from, which rises first, in a tenth of the steps (at most 1000)
-        arithmetic: of the matrix products
+        arithmetic: number format of the matrix products
         replicas: on this machine; all GPUs if not given
         parts: of a batch, computed one after another (gradient accumulation): same
             update, less memory
@@ -149,9 +149,11 @@ class RunSettings:
     def __post_init__(self):
         if (self.options is None) != (self.weights is None):
             raise ValueError("`options` and `weights` should be given together.")
-        for one, other in ("init", "options"), ("zero_state", "published_state"):
-            if getattr(self, one) is not None and getattr(self, other):
-                raise ValueError(f"`{one}` and `{other}` exclude each other. Give one.")
+        for name, excluded in ("init", "options"), ("zero_state", "published_state"):
+            if getattr(self, name) is not None and getattr(self, excluded):
+                raise ValueError(
+                    f"`{name}` and `{excluded}` exclude each other. Give one."
+                )
         surplus, reason = sorted(self.character_options), ""
         if self.model:
             surplus += [name for name in ("preset", "tokens") if getattr(self, name)]
