@@ -102,7 +102,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         "en-ner": Recipe(
             EntityTagging(),
             files(work / "en-ner", ".train.conll", ".dev.conll")
-            | {"elmo_dropout": 0.5, "epochs": 10},
+            | {"elmo_dropout": 0.5},
             "Wikigold (CC BY 4.0), WNUT-17 (CC BY 4.0), Broad Twitter Corpus (CC BY 4.0) "
             "and Universal NER over UD English-EWT (CC BY-SA 4.0); held out: a fifth of "
             "Wikigold, the dev of WNUT-17 and of Universal NER, the tweets `h`",
@@ -216,13 +216,8 @@ def prepare(name: str, data: Path, work: Path) -> None:
 
 
 def join_entities(data: Path, work: Path) -> None:
-    """Writes one file of entities to train on, and one that is held out.
-
-    The largest set is as large as all others: these are learned twice in each epoch.
-    """
-    train, dev = zip(*entity_sets(data).values())
-    train += tuple(examples for examples in train if len(examples) < 10_000)
-    for part, sets in ("train", train), ("dev", dev):
+    """Writes one file of entities to train on, and one that is held out."""
+    for part, sets in zip(("train", "dev"), zip(*entity_sets(data).values())):
         with (work / f"en-ner.{part}.conll").open("w", encoding="utf-8") as file:
             for example in itertools.chain(*sets):
                 for row in zip(example["tokens"], example["tags"]):

@@ -327,7 +327,7 @@ def score_tweets(data: Path) -> list[dict]:
         values.append(f1_of_entities(wanted, rows))
     cells = (f"{x:.2f}" for x in values)
     runner.row("`en-ner`, tweets", "names, without handles and hashtags", *cells, "")
-    return [score_row(f"{make.TWEETS}, as people write them", "F1", values[0])]
+    return [score_row(f"{make.TWEETS}, raw text", "F1", values[0])]
 
 
 def f1_of_entities(gold: Iterable, results: Iterable[list[dict]]) -> float:
