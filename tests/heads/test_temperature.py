@@ -17,7 +17,9 @@ def ask(pipe, kind):
     return answers if isinstance(answers, list) else [answers]
 
 
-@pytest.mark.parametrize("kind", ["ner", "emotions", "doubting"])
+@pytest.mark.parametrize(
+    "kind", ["ner", "emotions", pytest.param("doubting", marks=pytest.mark.journey)]
+)
 def test_a_temperature_changes_scores_in_both_engines_and_no_answer(head, kind):
     cold = ask(pipeline(head(kind)), kind)
     folder = head(kind, temperature=3.0)

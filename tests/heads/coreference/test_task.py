@@ -60,6 +60,7 @@ def stories(n, rng):
     return text
 
 
+@pytest.mark.journey
 def test_links_are_as_likely_as_raises_f1_most(tmp_path):
     path, task = tmp_path / "dev.conll", Coreference()
     path.write_text(stories(9, np.random.default_rng(0)))
