@@ -5,7 +5,7 @@
 Fills the tables of the cards in a folder of heads with its `scores.json`, and for the
 package's own, the default, those of README and of the page on pipelines. A table stands
 between `<!-- scores: PIPELINE … -->` and `<!-- end -->`; `<!-- scores: PIPELINE …, WORDS -->`
-takes only the rows whose text has these words.
+takes only the rows whose text has all of WORDS, which commas separate.
 """
 
 import json
@@ -34,9 +34,10 @@ def with_scores(text: str, rows: Sequence[dict]) -> str:
 
 def table(rows: Sequence[dict], choice: str) -> str:
     """The rows of some pipelines; what is said besides is for the card of a single one."""
-    listed, _, words = choice.partition(", ")
+    listed, *words = choice.split(", ")
     names = listed.split()
-    rows = [r for r in rows if r["pipeline"] in names and words in r["text"]]
+    rows = [row for row in rows if row["pipeline"] in names]
+    rows = [row for row in rows if all(word in row["text"] for word in words)]
     hidden = "pipeline" if len(names) == 1 else "also"
     left = [key for key in LEFT if key != hidden and any(key in row for row in rows)]
     right = [key for key in RIGHT if any(key in row for row in rows)]
