@@ -28,7 +28,7 @@ def find_head(model: str | Path) -> Path:
         files = [f"{name}/{file}" for file in HEAD_FILES]
         return download_from_hub(files[:2], files[2:])[0].parent
     raise FileNotFoundError(
-        f"There is no pipeline {name}. Give the folder of a head, a .keras file of "
+        f"There is no pipeline {name:.200}. Give the folder of a head, a .keras file of "
         f"train-head, hf://OWNER/NAME, or a name: {', '.join(names()) or 'none yet'}."
     )
 

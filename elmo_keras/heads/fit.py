@@ -70,15 +70,16 @@ def train_head(
         if output is None:
             temporary = tempfile.TemporaryDirectory(prefix=f"elmo-keras-{kind}-")
             output = Path(stack.enter_context(temporary)) / kind
+        folder: Any = Path(output) if isinstance(output, str) else output
         run_settings = Settings(
-            train=train, output=Path(output), dev=dev, test=test, **settings
+            train=train, output=folder, dev=dev, test=test, **settings
         )
         task = make(**options)
         if task.companions():
             _check_light(kind, resolve(run_settings, task.defaults))
         train_tasks(task, run_settings, progress=progress)
         with _seeded(run_settings.seed):
-            head = pipeline(output)
+            head = pipeline(folder)
         # A temporary folder is removed with the pipeline.
         weakref.finalize(head, stack.pop_all().close)
     return head

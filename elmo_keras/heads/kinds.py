@@ -8,6 +8,8 @@ wait for TensorFlow.
 import importlib
 from typing import Any, NamedTuple
 
+from elmo_keras.base.argument_checks import shortened
+
 
 class Kind(NamedTuple):
     name: str  # as users give it
@@ -93,9 +95,9 @@ KINDS = {kind.name: kind for kind in _ROWS}
 
 def find_kind(name: str) -> Kind:
     """The kind of a name; a ValueError lists the names."""
-    if name not in KINDS:
+    if name not in [*KINDS]:
         raise ValueError(
-            f"`kind` should be one of {', '.join(KINDS)}. Received: {name!r}"
+            f"`kind` should be one of {', '.join(KINDS)}. Received: {shortened(name):.200}"
         )
     return KINDS[name]
 

@@ -1,6 +1,7 @@
 """A task: how the examples of a kind are read, learned and scored; and settings of training."""
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -11,6 +12,7 @@ from elmo_keras.base.argument_checks import (
     check_counts,
     check_literals,
     check_numbers,
+    shortened,
     warn,
 )
 from elmo_keras.commands.arguments import (
@@ -128,6 +130,10 @@ class Settings:
         def only(*names):
             return {name: given[name] for name in names if name in given}
 
+        for name, value in only("output", "model", "word_vectors").items():
+            if not isinstance(value, (str, os.PathLike)):
+                received = f"Received: {shortened(value):.200}"
+                raise TypeError(f"`{name}` should be a path or a name. {received}")
         counts = "limit", "epochs", "patience", "batch_size", "min_count", "units"
         check_counts(**only(*counts))
         check_counts(0, **only("word_dim", "endings", "character_dim"))

@@ -169,8 +169,14 @@ def test_a_language_model_that_no_head_may_name_is_refused(train_ner):
 def test_what_is_no_kind_and_no_setting_is_refused_by_name(train_ner):
     with pytest.raises(TypeError, match="`metric` is no setting of ner, nor of all"):
         train_ner(ROWS, metric="squad", output="out")
-    with pytest.raises(ValueError, match="`kind` should be one of pos, ner, "):
-        train_head("tag", train=ROWS, output="out")
+    for kind in "tag", ROWS:
+        with pytest.raises(ValueError, match="`kind` should be one of pos, ner, "):
+            train_head(kind, train=ROWS, output="out")
+    for name in "output", "model", "word_vectors":
+        with pytest.raises(
+            TypeError, match=f"`{name}` should be a path or a name. Rec"
+        ):
+            train_ner(ROWS, **{"output": "out", name: ROWS})
     with pytest.raises(ValueError, match="^train:row 0: spans are expected in "):
         train_ner([{"text": "Ann"}], output="out")
     with pytest.raises(ValueError, match="A pipeline of srl needs a frozen language"):
