@@ -76,6 +76,7 @@ def test_fit_takes_all_steps_in_their_order_and_a_saved_model_goes_on(reused, tm
     assert Elmo.from_pretrained(tmp_path / "model")([["a", "b"]]).shape == (1, 2, 10)
 
 
+@pytest.mark.journey
 def test_fit_ends_as_early_as_keras_says_and_resumes_from_checkpoints(bilm, tmp_path):
     model, streams = TrainableLanguageModel(bilm), streams_of(bilm.config)
     model.compile(keras.optimizers.Adam(0.01))

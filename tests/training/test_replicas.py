@@ -119,6 +119,7 @@ def without_xla(monkeypatch):
     forget()
 
 
+@pytest.mark.journey
 @pytest.mark.usefixtures("without_xla")
 def test_where_xla_fails_the_plain_step_trains(small_text, tmp_path, capsys):
     arguments = [*small_text, *SIZES, "--batch-size", "4", "--jit-compile"]
