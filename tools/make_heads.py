@@ -94,9 +94,9 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
     return {
         "en-pos": Recipe(
             PosTagging(),
-            files(data / "en_ewt/en_ewt-ud") | {"word_dim": 50},
-            "UD English-EWT (CC BY-SA 4.0)",
-            dev="EWT",
+            files(work / "en-trees") | {"word_dim": 50, "min_count": 3},
+            ENGLISH_TREES,
+            dev="EWT and GUM",
             tokenizer="ewt",
         ),
         "en-ner": Recipe(
@@ -138,7 +138,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-ud": Recipe(
             Parsing(tokenizer="ewt"),
-            files(work / "en-ud") | {"epochs": 10, "endings": 0, "min_count": 3},
+            files(work / "en-trees") | {"epochs": 10, "endings": 0, "min_count": 3},
             ENGLISH_TREES,
             dev="EWT and GUM",
             notes=f"{SCRIPT} GUM has newer guidelines than EWT, of features above all; the "
@@ -190,11 +190,11 @@ def prepare(name: str, data: Path, work: Path) -> None:
     """Writes the files of a recipe that are not read as they are published."""
     if name == "en-ner":
         join_entities(data, work)
-    elif name == "en-ud":
+    elif name in ("en-pos", "en-ud"):
         for part in ("train.conllu", "dev.conllu"):
             names = f"en_ewt/en_ewt-ud-{part}", f"en_ud_gum/en_gum-ud-{part}"
             parts = [(data / name).read_bytes() for name in names]
-            (work / f"en-ud-{part}").write_bytes(b"".join(parts))
+            (work / f"en-trees-{part}").write_bytes(b"".join(parts))
     elif name == "en-coref":
         names = "en_coref_litbank", "en_coref_gum"
         for part in ("train.conll.gz", "dev.conll"):
