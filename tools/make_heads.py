@@ -464,7 +464,7 @@ def calibrate(head: Path, task: Any, parts: Mapping[str, list[dict]]) -> str:
 
 def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.ndarray]:
     """The scores of a pipeline's answers, and whether they are right: `(answers,)`."""
-    if "question" in examples[0]:
+    if examples and "question" in examples[0]:
         questions = [" ".join(e["question"]) for e in examples]
         found = pipe(question=questions, context=[e["text"] for e in examples])
         pairs = [
