@@ -113,7 +113,9 @@ def test_a_finished_run_on_data_in_memory_is_read_and_its_card_has_the_call(trai
         train_ner(ROWS[:8], output="out")
 
 
-@pytest.mark.parametrize("kind", ["classify", "entail"])
+@pytest.mark.parametrize(
+    "kind", ["classify", pytest.param("entail", marks=pytest.mark.journey)]
+)
 def test_texts_without_tokens_are_learned_and_scored(kind, eagerly, model_directory):
     names = ["text"] if kind == "classify" else ["premise", "hypothesis"]
     rows = [dict.fromkeys(names, x) | {"label": x} for x in ("p", "n")]

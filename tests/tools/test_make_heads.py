@@ -33,6 +33,7 @@ def test_heads_are_made_with_their_cards_once(model_directory, tmp_path, capsys)
     assert "epoch" not in capsys.readouterr().out
 
 
+@pytest.mark.journey
 def test_types_of_entities_are_joined_and_handles_are_no_names(data):
     sets = make_heads.entity_sets(data("en_ner_btc").parent)
     sizes = {name: [*map(len, parts)] for name, parts in sets.items()}
