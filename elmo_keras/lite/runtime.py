@@ -98,10 +98,10 @@ class CompiledModel:
 
 def _check_room(n_bytes):
     """Refuses a limit that XNNPACK, which packs weights into a file in memory, exceeds."""
-    if sys.platform == "win32":
+    try:
+        import resource
+    except ImportError:  # as on Windows
         return
-    import resource
-
     limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if 0 <= limit < 2 * n_bytes:  # XNNPACK ends the process
         raise OSError(
