@@ -74,11 +74,13 @@ GUESSES = {
     "ner": f"`elmo-keras annotate FILE --with en-ner` finds names; {_TRAINS.format('ner')}",
     "parse": f"`elmo-keras annotate FILE --with en-ud` parses; {_TRAINS.format('ud')}",
     "answer": f"`elmo-keras ask FILE QUESTION` answers; {_TRAINS.format('qa')}",
-    "classify": "`elmo-keras annotate FILE OUT.jsonl --with HEAD` labels texts; "
+    "predict": "`elmo-keras annotate FILE` labels words and names, with other heads by --with",
+    "version": "`elmo-keras --version` prints it",
+    "classify": "`elmo-keras annotate FILE --with HEAD` labels texts; "
     + _TRAINS.format("classify"),
-    "sentiment": "`elmo-keras annotate FILE OUT.jsonl --with ko-sentiment` labels texts; "
+    "sentiment": "`elmo-keras annotate FILE --with ko-sentiment` labels texts; "
     + _TRAINS.format("classify"),
-    "coreference": "`elmo-keras annotate FILE OUT.jsonl --with en-coref` links mentions; "
+    "coreference": "`elmo-keras annotate FILE --with en-coref` links mentions; "
     + _TRAINS.format("coref"),
     "entail": f"`pipeline(HEAD)(premise, hypothesis)` labels pairs; {_TRAINS.format('entail')}",
 }

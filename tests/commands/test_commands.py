@@ -64,9 +64,11 @@ WRONG = {
     "ner text.txt": "annotate FILE --with en-ner` finds names; .* train-head ner --",
     "parse text.txt": "annotate FILE --with en-ud` parses; .* train-head ud --train",
     "answer text.txt": "`elmo-keras ask FILE QUESTION` answers; .* train-head qa --",
-    "classify text.txt": r"FILE OUT.jsonl --with HEAD` labels .* train-head classify",
+    "classify text.txt": r"FILE --with HEAD` labels .* train-head classify",
     "sentiment text.txt": "--with ko-sentiment` labels texts; .* train-head classify",
     "coreference text.txt": "--with en-coref` links mentions; .* train-head coref --",
+    "predict text.txt": "no command predict. `elmo-keras annotate FILE`",
+    "version text.txt": "`elmo-keras --version` prints it",
     "entail text.txt": r"pipeline\(HEAD\)\(premise, hypothesis\)` .* train-head entail",
 }
 
