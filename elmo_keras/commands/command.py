@@ -8,7 +8,6 @@ import io
 import os
 import signal
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -145,6 +144,8 @@ def starting_libraries() -> Iterator[None]:
     if os.environ.setdefault(LOG_LEVEL, "3") != "3":
         yield
         return
+    import tempfile  # milliseconds, which no help needs
+
     with tempfile.TemporaryFile() as log:
         stderr = os.dup(2)
         os.dup2(log.fileno(), 2)

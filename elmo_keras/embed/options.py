@@ -1,7 +1,6 @@
 """The options of the commands that compute vectors."""
 
 import dataclasses
-import itertools
 from pathlib import Path
 
 from cyclopts import Parameter
@@ -16,7 +15,7 @@ from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.lite.probe import probe
 from elmo_keras.text.files import lines_of
-from elmo_keras.text.scripts import N_SAMPLED, package_model
+from elmo_keras.text.scripts import package_model_of
 
 
 @Parameter(name="*")
@@ -61,8 +60,7 @@ class EmbedderOptions:
         if self.model or self.options or self.weights or not text.is_file():
             return self
         with text.open("rb") as file:
-            sample = b"".join(itertools.islice(lines_of(file, text), N_SAMPLED))
-        model = package_model(sample.decode())
+            model, _ = package_model_of(lines_of(file, text))
         say(f"The language model is {model}.")
         return dataclasses.replace(self, model=model)
 

@@ -29,9 +29,9 @@ def models(
     """Lists language models and heads, and downloads or removes published models.
 
     `list` shows those on this machine, with --all also what can be downloaded, or those
-    of all whose row holds the given words; `fetch` downloads models to the cache; `remove` deletes them there; `path` prints the folder of the
-    cache, or of models in it; `clean` deletes what was converted for LiteRT, which its
-    next use makes again.
+    of all whose row holds the given words; `fetch` downloads models to the cache; `remove`
+    deletes them there; `path` prints the folder of the cache, or of models in it; `clean`
+    deletes what was converted for LiteRT, which its next use makes again.
 
         elmo-keras models
         elmo-keras models --all

@@ -136,11 +136,14 @@ class Parts:
     def count(
         self,
         written: Iterable[tuple[bool, int, int]],
-        bar: "Progress",
-        share: Callable[[int], float | None],
-        stop: Callable[[], bool],
+        bar: "Progress | None" = None,
+        share: Callable[[int], float | None] = lambda _: None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> Summary:
-        """Counts parts, (is new, sentences, tokens), and removes those of a longer run."""
+        """Counts parts, (is new, sentences, tokens), and removes those of a longer run.
+
+        The bar, if any, moves with each part.
+        """
         summary, n_parts, start = Summary(self.output), 0, time.perf_counter()
         for is_new, n_sentences, n_tokens in written:
             n_parts += 1
@@ -148,9 +151,11 @@ class Parts:
             summary.tokens += n_tokens
             if is_new:
                 summary.tokens_now += n_tokens
-                bar.add(n_tokens, share(summary.sentences))
+                if bar is not None:
+                    bar.add(n_tokens, share(summary.sentences))
             else:
-                bar.skip(n_tokens)
+                if bar is not None:
+                    bar.skip(n_tokens)
                 start = time.perf_counter()
         if not stop():
             summary.finished = True

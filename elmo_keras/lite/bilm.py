@@ -14,7 +14,7 @@ LOGITS_AT_ONCE = 2**24  # 64 MiB, and as much again for their exponentials
 
 
 class LiteBilm:
-    """What `LanguageModel` asks of a `BidirectionalLanguageModel`, without TensorFlow."""
+    """Stands in for a `BidirectionalLanguageModel` in `LanguageModel`, without TensorFlow."""
 
     def __init__(self, lite: LiteElmo, files: ModelFiles, vocabulary: Vocabulary):
         self._lite, self.files, self.config = lite, files, files.config

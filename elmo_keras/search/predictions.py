@@ -1,7 +1,6 @@
 """The commands `score` and `substitutes`: what a language model predicts."""
 
 import contextlib
-import itertools
 import math
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from elmo_keras.embed.options import start_backend
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.language_model import LanguageModel, SentenceScores
 from elmo_keras.text.files import lines_of
-from elmo_keras.text.scripts import N_SAMPLED, package_model
+from elmo_keras.text.scripts import N_SAMPLED, package_model, package_model_of
 from elmo_keras.text.sentences import words_of_sentences
 
 SENTENCES = ("line", "tokens", "unknown", "forward", "backward", "perplexity", "text")
@@ -57,19 +56,18 @@ def score(
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
         text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
-        lines = (line.split() for line in lines_of(text, file))
+        lines = lines_of(text, file)
         if model is None:
-            first = [*itertools.islice(lines, N_SAMPLED)]
-            words = b" ".join(word for line in first for word in line)
-            model = package_model(words.decode(errors="replace"))
-            lines = itertools.chain(first, lines)
+            model, lines = package_model_of(lines, 1 if is_piped else N_SAMPLED)
         language_model = read_language_model(model)
         table = sys.stdout
         if output is not None:
             path = stack.enter_context(replacing(output))
             table = stack.enter_context(path.open("w", encoding="utf-8"))
         print(*head, sep="\t", file=table)
-        sentences = language_model.score(lines, progress=output is not None)
+        sentences = language_model.score(
+            (line.split() for line in lines), progress=output is not None
+        )
         for number, scores in enumerate(sentences, 1):
             for row in rows(scores):
                 print(number, *row, sep="\t", file=table)

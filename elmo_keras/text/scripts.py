@@ -1,6 +1,8 @@
 """The scripts of the languages that the package has models for."""
 
+import itertools
 import re
+from collections.abc import Iterable, Iterator
 
 N_SAMPLED = 100  # lines of a text whose letters choose its language
 SCRIPTS = {
@@ -32,3 +34,21 @@ def package_model(sample: str) -> str:
         "The package has models for English and Korean, and most letters of the text are "
         "of another script. Name a model."
     )
+
+
+def package_model_of(
+    lines: Iterable[bytes], n_sampled: int = N_SAMPLED
+) -> tuple[str, Iterator[bytes]]:
+    """The package's model for the first lines that aren't all empty, and all lines.
+
+    >>> name, lines = package_model_of(iter([b"", "한국어".encode()]), 1)
+    >>> name, len([*lines])
+    ('ko', 2)
+    """
+    lines, first = iter(lines), []
+    for line in lines:
+        first.append(line)
+        if len(first) >= n_sampled and line.strip():
+            break
+    sample = b" ".join(first).decode(errors="replace")
+    return package_model(sample), itertools.chain(first, lines)

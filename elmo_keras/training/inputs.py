@@ -27,7 +27,7 @@ MAX_UNKNOWN = 0.9  # share of the training text
 _TOKEN = re.compile(r"\w+(?:['’]\w+)?|([^\w\s])\1*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"“(]?[A-Z])")
 _PROSE = re.compile(r"(?:[*\d\[][\d.\]]* )?[\"“(*]*[A-Z].*[.:!?]\)?", re.DOTALL)
-# Of a text without another that is held out: each N-th sentence, and at most so many.
+# Without a held-out text, each N-th sentence is held out, and at most this many.
 HELD_OUT_EVERY, MOST_HELD_OUT = 20, 2000
 _NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 
@@ -157,7 +157,7 @@ def _training_text(data, config, cache):
     stamps = [data.raw_text, config.unicode_normalization, *map(file_stamp, files)]
     sentences = _sentences(data, data.train, config)
     if not data.valid:
-        stamps.append(f"without {MOST_HELD_OUT} of every {HELD_OUT_EVERY}")
+        stamps.append(f"every {HELD_OUT_EVERY}th left out, at most {MOST_HELD_OUT}")
         sentences = (s for i, s in enumerate(sentences) if not _is_held_out(i))
     train = Corpus.in_files(sentences, cache, stamps)
     if not len(train):

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import itertools
 import os
-import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +27,7 @@ from elmo_keras.heads.texts import Text, read_text
 from elmo_keras.jobs.parts import Parts
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import chunks
-from elmo_keras.text.scripts import N_SAMPLED, package_model
+from elmo_keras.text.scripts import N_SAMPLED, package_model_of
 
 PART_BYTES = 2**18  # of text, the least work that a kill can cost
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
@@ -45,10 +44,10 @@ def annotate(
     """Labels the words, syntax, entities, roles or lines of a text file.
 
     TEXT holds a text or a paragraph a line, plain or gzipped, with an empty line before
-    another document; `-` is standard input, and words in quotes are a text. OUT.conllu is CoNLL-U, OUT.jsonl has the
-    results of each line, OUT.html shows entities in colours and arcs between words; without
-    OUT, the sentences are printed, and a table of the entities. After an interruption
-    the same command resumes.
+    another document; `-` is standard input, and words in quotes are a text. OUT.conllu
+    is CoNLL-U, OUT.jsonl has the results of each line, OUT.html shows entities in colours
+    and arcs between words; without OUT, the sentences are printed, and a table of the
+    entities. After an interruption the same command resumes.
 
         elmo-keras annotate "Ann Lee met Bob in Paris."
         elmo-keras annotate text.txt --with en-ner
@@ -65,10 +64,9 @@ def annotate(
     with _open_text(text, may_be_quoted=output is None) as file:
         lines = lines_of(file, text)
         if pipelines is None:
-            first = [*itertools.islice(lines, 1 if text == "-" else N_SAMPLED)]
-            language = package_model(b"".join(first).decode(errors="replace"))
+            is_piped = text == "-"
+            language, lines = package_model_of(lines, 1 if is_piped else N_SAMPLED)
             pipelines = [f"{language}-pos", f"{language}-ner"]
-            lines = itertools.chain(first, lines)
         pipelines = [*itertools.chain(*(name.split(",") for name in pipelines))]
         if not all(pipelines) or len({*pipelines}) < max(len(pipelines), 1):
             raise ValueError(
@@ -85,8 +83,7 @@ def annotate(
             return _print(lines, loaded, typed=file.isatty())
         heads = "".join(map(_fingerprint, pipelines))
         job = {"pipelines": pipelines, "heads": heads, "format": suffix}
-        status, position = os.fstat(file.fileno()), file.tell
-        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        size = os.path.getsize(text) if os.path.isfile(text) else 0
         with stopping() as stop:
             write_annotated(
                 lines,
@@ -94,7 +91,7 @@ def annotate(
                 loaded,
                 job,
                 overwrite=overwrite,
-                share=lambda: position() / size if size else None,
+                share=lambda: file.tell() / size if size else None,
                 stop=stop.is_set,
             )
     print(f"The annotated text is in {output}")
@@ -134,15 +131,11 @@ def write_annotated(
     `share` says how much of the text was read.
     """
     parts, suffix, head = Parts(output), output.suffix.lower(), ""
-    with parts.only_writer(), Progress() as bar, Progress(progress=False) as no_bar:
+    with parts.only_writer(), Progress() as bar:
         parts.open(job, overwrite=overwrite)
-
-        def count(n_tokens, is_new):
-            bar.add(n_tokens, share()) if is_new else bar.skip(n_tokens)
-
         write = formats.FORMATS[suffix]
-        written = _write_parts(lines, pipelines, parts, write, count, stop)
-        parts.count(written, no_bar, lambda _: None, lambda: False)
+        written = _write_parts(lines, pipelines, parts, write, bar, share, stop)
+        parts.count(written)
         if suffix == ".html":
             head = formats.html_head(output.stem, pipelines)
         with on_disk(parts.whole) as whole:
@@ -215,7 +208,7 @@ def _print(lines, pipelines, *, typed) -> int:
     return INTERRUPTED
 
 
-def _write_parts(lines, pipelines, parts, write, count, stop):
+def _write_parts(lines, pipelines, parts, write, bar, share, stop):
     """Annotates the parts that are missing; yields as `Parts.count` takes them."""
     paragraphs = _paragraphs(lines)
     for index, chunk in enumerate(chunks(paragraphs, PART_BYTES, lambda x: len(x[-1]))):
@@ -227,13 +220,14 @@ def _write_parts(lines, pipelines, parts, write, count, stop):
             for text, predictions in _predict(chunk, pipelines):
                 if stop():
                     raise KeyboardInterrupt
-                count(n_new := sum(map(len, text.sentences)), True)
+                n_new = sum(map(len, text.sentences))
+                bar.add(n_new, share())
                 n_tokens += n_new
                 pieces.append(write(text, pipelines, predictions).encode())
             metadata = {"digest": digest, "tokens": n_tokens}
             parts.write(index, pieces, metadata)
         else:
-            count(metadata["tokens"], False)
+            bar.skip(metadata["tokens"])
         yield is_new, len(chunk), metadata["tokens"]
 
 
