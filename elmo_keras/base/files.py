@@ -126,8 +126,10 @@ def left_overs(path: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def only_process(folder: Path, message: str, *, wait: bool = False) -> Iterator[None]:
-    """Holds the lock of a folder, which is made; the lock's file stays.
+def only_process(
+    folder: Path, message: str, *, wait: bool = False, remove: bool = False
+) -> Iterator[None]:
+    """Holds the lock of a folder, which is made; the lock's file stays, or is removed.
 
     If another process holds it, raises `ValueError(message)`, or prints it and waits. The
     lock ends with the process, however it ends.
@@ -143,7 +145,13 @@ def only_process(folder: Path, message: str, *, wait: bool = False) -> Iterator[
             raise ValueError(message) from None
         say(message)
         lock.acquire()
+    if remove and not (folder / LOCK).exists():  # removed between opening and locking
+        lock.release()
+        raise ValueError(message)
     try:
         yield
     finally:
+        if remove:
+            with contextlib.suppress(OSError):  # Windows removes no open file
+                (folder / LOCK).unlink()
         lock.release()

@@ -26,8 +26,8 @@ from elmo_keras.commands.command import (
 from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 from elmo_keras.config import Splitting
 from elmo_keras.export.version_paths import check_export, export_metadata
-from elmo_keras.heads.find import find_head, is_head, keras_file
-from elmo_keras.heads.head import keras_model, read_head
+from elmo_keras.heads.find import local_head
+from elmo_keras.heads.head import KERAS, keras_model, read_head
 from elmo_keras.heads.kinds import load_models
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.lite.lite_file import MIN_COSINE
@@ -154,8 +154,9 @@ def export(
     if (model is None) != (None not in (options, weights)):
         raise ValueError("Give either MODEL and OUT, or OUT, --options and --weights.")
     source = model or options or ""
-    file = keras_file(source)
-    head = find_head(source) if file is None and is_head(source) else None
+    head, file = local_head(source), None
+    if head is not None and head.suffix == KERAS:
+        head, file = None, head
     kind = "a head" if head else "a MODEL that is no .keras file"
     for what in f"--format {format}", kind if file is None else "a .keras MODEL":
         refuse_unused(choices, what)

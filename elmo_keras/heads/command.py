@@ -11,10 +11,10 @@ from elmo_keras.base.files import replacing
 from elmo_keras.commands.command import import_tensorflow
 from elmo_keras.commands.markdown_table import markdown_table
 from elmo_keras.commands.outputs import check_apart, check_file
-from elmo_keras.heads.annotate.command import load_pipeline
 from elmo_keras.heads.annotate.formats import printable
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
+from elmo_keras.heads.start import load_pipeline
 from elmo_keras.heads.task import Settings
 
 FIELDS = Parameter(name="*")  # of a dataclass: each is an option

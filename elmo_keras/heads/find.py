@@ -1,4 +1,4 @@
-"""Finds the folder of a head: by a name of the package, a path, or on a hub."""
+"""Finds a head: by a path, a name of the package, or an address on a hub."""
 
 import os
 from pathlib import Path
@@ -8,22 +8,11 @@ from elmo_keras.hub.catalogue import BOX, HEAD_FILES, HUB
 from elmo_keras.hub.hugging_face import download_from_hub
 
 
-def keras_file(model: str | Path) -> Path | None:
-    """The `.keras` file at a path, or in a folder that `train-head` made without a head."""
-    path = Path(model)
-    if path.suffix == KERAS:
-        return path
-    has_head = (path / HEAD).is_file()
-    return path / MODEL if (path / MODEL).is_file() and not has_head else None
-
-
 def find_head(model: str | Path) -> Path:
-    """The folder of a head: a path, a name of the package, or files of a hub."""
-    path, name = Path(model), str(model)
-    if (path / HEAD).is_file():
+    """The folder of a head, or a `.keras` file: at a path, in the package, or on a hub."""
+    name = str(model)
+    if path := local_head(model):
         return path
-    if name in names():
-        return BOX / name
     if name.startswith(HUB):
         files = [f"{name}/{file}" for file in HEAD_FILES]
         return download_from_hub(files[:2], files[2:])[0].parent
@@ -33,15 +22,21 @@ def find_head(model: str | Path) -> Path:
     )
 
 
-def is_head(model: str | Path) -> bool:
-    """Whether a string or path names a head that is on this machine."""
-    return str(model) in names() or (Path(model) / HEAD).is_file()
+def local_head(model: str | Path) -> Path | None:
+    """A head on this machine: its folder, or the `.keras` file that `train-head` left alone."""
+    path = Path(model)
+    if path.suffix == KERAS or (path / HEAD).is_file():
+        return path
+    if (path / MODEL).is_file():
+        return path / MODEL
+    return BOX / path if str(model) in names() else None
 
 
 def absolute_head(model: str | Path) -> str:
     """The name of a head, or its path independent of the current directory."""
-    is_path = keras_file(model) is not None or (Path(model) / HEAD).is_file()
-    return os.path.realpath(model) if is_path else str(model)
+    path = local_head(model)
+    is_name = path is None or path.parent == BOX
+    return str(model) if is_name else os.path.realpath(model)
 
 
 def names() -> list[str]:

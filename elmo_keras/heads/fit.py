@@ -142,7 +142,7 @@ def train_task(
             return run.finished
         try:
             busy = f"Another process writes to {settings.output}. Name another folder."
-            with only_process(settings.output, busy):
+            with only_process(settings.output, busy, remove=True):
                 if read_results(settings.output) is not None:
                     raise ValueError(f"{busy} It has just finished.")
                 start = time.perf_counter()

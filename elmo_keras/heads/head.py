@@ -23,7 +23,7 @@ from elmo_keras.base.argument_checks import (
     check_numbers,
     from_json,
 )
-from elmo_keras.base.files import LOCK, file_digest, replacing, whole_file
+from elmo_keras.base.files import file_digest, replacing, whole_file
 from elmo_keras.formats.quantise import quantise
 from elmo_keras.heads.kinds import Kind, find_kind, load, load_models
 from elmo_keras.hub.catalogue import (
@@ -328,7 +328,7 @@ def copy_model(source: Path, target: Path) -> None:
         return
     # Vectors don't need what training does, and a head not the model that it is of.
     is_head = (source / HEAD).is_file()
-    ignored = shutil.ignore_patterns(TRAINING, *[MODEL, LOCK] * is_head)
+    ignored = shutil.ignore_patterns(TRAINING, *[MODEL] * is_head)
     shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
     for card in target.rglob(HEAD):
         metadata = json.loads(card.read_bytes())

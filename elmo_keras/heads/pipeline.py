@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from elmo_keras.base.argument_checks import shortened, warn
 from elmo_keras.base.progress import Progress
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.heads.find import absolute_head, find_head, keras_file
+from elmo_keras.heads.find import absolute_head, find_head
 from elmo_keras.heads.head import (
+    KERAS,
     MODEL,
     copy_model,
     keras_model,
@@ -132,7 +133,7 @@ class BasePipeline:
             raise FileExistsError(f"{folder} exists. Give another name, or remove it.")
         if self.folder is None:
             Path(folder).mkdir(parents=True, exist_ok=True)
-            shutil.copy2(str(keras_file(self._head)), Path(folder) / MODEL)
+            shutil.copy2(find_head(self._head), Path(folder) / MODEL)
         else:
             copy_model(self.folder, Path(folder))
 
@@ -297,12 +298,11 @@ def pipeline(model: str | Path) -> Any:
     >>> tagger("It rains.")[0]  # doctest: +SKIP
     {'text': 'It', 'label': 'PRON', 'score': 0.99, 'start': 0, 'end': 2}
     """
-    name, file = str(model), keras_file(model)
-    if file is not None:
-        network = load_task_model(file)
+    name, folder = str(model), find_head(model)
+    if folder.suffix == KERAS:
+        network = load_task_model(folder)
         make = load(find_kind(network.kind).pipeline)
         return make(name, network, kind=network.kind)
-    folder = find_head(model)
     head = read_head(folder)
     card, options = head.card, {}
     with whole_head(folder):
@@ -326,9 +326,9 @@ def pipeline(model: str | Path) -> Any:
 
 def pipeline_type(model: str | Path) -> str:
     """The `type` of `pipeline(model)`; of a head by its card alone."""
-    file = keras_file(model)
-    kind = (load_task_model(file) if file else read_card(find_head(model))).kind
-    return load(find_kind(kind).pipeline).type
+    path = find_head(model)
+    head = load_task_model(path) if path.suffix == KERAS else read_card(path)
+    return load(find_kind(head.kind).pipeline).type
 
 
 @functools.lru_cache(maxsize=4)

@@ -27,8 +27,9 @@ def test_a_folder_is_made_and_locked_until_the_block_ends(tmp_path):
         with pytest.raises(ValueError, match="taken"):
             only_process(folder, "taken").__enter__()
         assert [path.name for path in folder.iterdir()] == ["lock"]
-    with only_process(folder, "taken"):
-        pass
+    with only_process(folder, "taken", remove=True), pytest.raises(ValueError):
+        only_process(folder, "taken", remove=True).__enter__()
+    assert list(folder.iterdir()) == []
 
 
 def test_a_folder_is_waited_for_and_the_wait_is_said_once(tmp_path, capsys):

@@ -18,7 +18,7 @@ from tests.support.task_models import document, questions
 
 train_head, evaluate = command("train-head"), command("evaluate")
 pytestmark = pytest.mark.usefixtures("folder")
-FILES = "head.json head.safetensors lock model.keras model_card.md results.json".split()
+FILES = "head.json head.safetensors model.keras model_card.md results.json".split()
 
 
 def run(*more):
@@ -99,7 +99,7 @@ def test_a_run_that_is_stopped_keeps_the_model_of_its_best_epoch(monkeypatch, ca
     monkeypatch.setattr(runs, "score_model", stopped)
     assert run("--limit", 8) == 130
     assert capsys.readouterr().err.endswith("elmo-keras train-head: Interrupted.\n")
-    assert sorted(os.listdir("out")) == ["lock", "model.keras"]
+    assert sorted(os.listdir("out")) == ["model.keras"]
     monkeypatch.setattr(runs, "score_model", real)
     assert run("--limit", 8, "--epochs", 1) == 0 and Path("out/results.json").exists()
 

@@ -218,7 +218,7 @@ def test_a_finished_run_is_kept_and_another_one_refused(
 def test_without_a_frozen_language_model_the_folder_is_its_keras_model(eagerly):
     run()
     names = {path.name for path in OUT.iterdir()}
-    assert names == {"lock", "model.keras", "model_card.md", "results.json"}
+    assert names == {"model.keras", "model_card.md", "results.json"}
     assert pipeline_type(OUT) == pipeline_type(OUT / "model.keras") == "words"
 
 

@@ -433,7 +433,7 @@ def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     assert results["cached"] and results["examples"] == case.n_examples
     assert set(results["dev"]) == case.scores
     folders = {"predicates"} if name == "srl" else set()
-    files = FILES | {"results.json", "lock"} | folders
+    files = FILES | {"results.json"} | folders
     assert {path.name for path in output.iterdir()} == files
     find = pipeline(output)
     texts = ("She left.",) * len(getattr(find, "fields", "1"))

@@ -16,13 +16,12 @@ from elmo_keras.base.files import file_digest, on_disk
 from elmo_keras.base.progress import Progress
 from elmo_keras.commands.arguments import Count
 from elmo_keras.commands.command import INTERRUPTED, stopping
-from elmo_keras.embed.engines.backend import TENSORFLOW, choose_backend
-from elmo_keras.embed.options import start_backend
 from elmo_keras.embed.outputs import check_output
 from elmo_keras.heads.annotate import formats
 from elmo_keras.heads.answering.pipeline import AnswerPipeline
-from elmo_keras.heads.find import find_head, keras_file
-from elmo_keras.heads.pipeline import pipeline, pipeline_type, predict_texts
+from elmo_keras.heads.find import find_head
+from elmo_keras.heads.pipeline import pipeline_type, predict_texts
+from elmo_keras.heads.start import load_pipeline
 from elmo_keras.heads.texts import Text, read_text
 from elmo_keras.jobs.parts import Parts
 from elmo_keras.text.files import lines_of
@@ -110,12 +109,6 @@ def _open_text(text: str, *, may_be_quoted: bool = False) -> BinaryIO:
     return file
 
 
-def load_pipeline(name: str) -> Any:
-    by_keras = keras_file(name) is not None
-    start_backend(TENSORFLOW if by_keras else choose_backend("en"))
-    return pipeline(name)
-
-
 def write_annotated(
     lines: Iterable[bytes],
     output: Path,
@@ -167,9 +160,9 @@ def _check_types(names, suffix):
 
 
 def _fingerprint(name):
-    if file := keras_file(name):
-        return file_digest(file)
-    return "".join(file_digest(f) for f in sorted(find_head(name).rglob("head.*")))
+    path = find_head(name)
+    files = [path] if path.is_file() else sorted(path.rglob("head.*"))
+    return "".join(map(file_digest, files))
 
 
 def _paragraphs(lines):
