@@ -97,7 +97,6 @@ def embed(
     if engine:
         check_output_folder(output, read, overwrite=overwrite)
     else:
-        inputs[0].stat()  # a missing file is reported before the model is read
         check_output(output, read, shard=shard, pooling=pooling, overwrite=overwrite)
     pooling = pooling or ("mean" if is_npy(output) else None)
     # Ray's workers read the model themselves.

@@ -57,6 +57,7 @@ class EmbedderOptions:
 
     def for_text(self, text: Path) -> "EmbedderOptions":
         """Names the package's model by the script of a text file, where none is given."""
+        text.stat()  # a missing file is reported before the model is read
         if self.model or self.options or self.weights or not text.is_file():
             return self
         with text.open("rb") as file:

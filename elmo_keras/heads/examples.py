@@ -1,5 +1,6 @@
 """Labelled data as programs have it: files, lists, data frames and data sets."""
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.base.argument_checks import shortened
+from elmo_keras.heads.reading import parse_all
 from elmo_keras.heads.task import Task
 
 
@@ -33,7 +35,13 @@ def read_examples(
     rows = [(f"row {i}", row) for i, row in enumerate(_rows(task, data, name))]
     if not rows:
         raise ValueError(f"`{name}` should hold examples. Received: none")
+    parse_all(name, rows, _check_characters)
     return task.read_rows(rows, name, training=training)
+
+
+def _check_characters(row):
+    """Refuses half of a surrogate pair, which files can't hold either."""
+    json.dumps(row, ensure_ascii=False, default=str, skipkeys=True).encode()
 
 
 def _rows(task: Task, data: Any, name: str) -> list[dict]:

@@ -43,10 +43,6 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 def _number(file, path):
     empty = []
     for number, content in enumerate(lines_of(file, path), 1):
-        if number == 1 and b"\r" in content.strip() and not content.endswith(b"\n"):
-            raise ValueError(
-                f"{path} should have lines that end with \\n, not \\r alone."
-            )
         line = content.decode().rstrip("\r\n")
         empty.append((number, line))
         if line.strip(SPACES):
@@ -85,7 +81,7 @@ def parse_all(
     for number, line in lines:
         try:
             results.append(parse(line))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise malformed(path, number, error) from None
     return [result for result in results if result is not None]
 

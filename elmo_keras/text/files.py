@@ -70,6 +70,8 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     try:
         text = unzipped(file)
         for line in bounded_lines(text):
+            if not line_number and b"\r" in line.strip() and line[-1:] != b"\n":
+                raise ValueError("lines should end with \\n, not with \\r alone.")
             line_number += 1
             line.decode()
             yield line.removeprefix(b"\xef\xbb\xbf") if line_number == 1 else line

@@ -165,6 +165,7 @@ UNLABELLED = DataSet(
         ((TEXTS, LABELS[:2]), ValueError, r"texts and as many labels.* \[3, 2\] items"),
         ((TEXTS, LABELS, LABELS), ValueError, r"a pair of texts and .* \[3, 3, 3\]"),
         ([ROWS[0], {"text": "a"}], ValueError, "^train:row 1: .* Missing: label"),
+        ([ROWS[0], {"text": "\ud800"}], ValueError, "^train:row 1: .* surrogates not"),
         (UNLABELLED, ValueError, "^train:row 0: a label is expected, not None"),
     ],
 )

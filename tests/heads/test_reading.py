@@ -69,7 +69,7 @@ def test_a_malformed_line_of_a_table_is_reported_with_its_place(table, file):
             " should be UTF-8. Line 2",
         ),
         (read_columns, b"word O\nw\xff O\n", " should be UTF-8. Line 2"),
-        (read_columns, b"a O\rb B-X\r", r" should have lines that end with .n, not .r"),
+        (read_columns, b"a O\rb B-X\r", r", line 1: lines .* end with .n, not with .r"),
     ],
 )
 def test_a_file_that_is_not_utf_8_or_in_lines_or_cut_is_refused(

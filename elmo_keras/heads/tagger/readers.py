@@ -94,8 +94,9 @@ def read_columns(
     have the type `ENTITY`, or end in `_B` and `_I`. Columns are separated by tabs, or else
     by spaces, and all lines have the same number of them. `columns` are the positions of
     word and tag, from 1. By default these are the first and the last one; or `FORM` and
-    `NE`, `NER` or the last one of CoNLL-U Plus; or, after a column of numbers, the second
-    one, and the third one or the last one, whichever has tags. Lines without a word,
+    `NE`, `NER` or the last one of CoNLL-U Plus; or, after columns whose cells all hold
+    digits, such as ids, the next one, and the one after it or the last one, whichever has
+    tags. Lines without a word,
     `-DOCSTART-` and comments are left out. Of CoNLL-U, the entities in MISC are read, see
     `read_conllu`; of WebAnno's TSV 3, the named entities, or else the first layer.
     """
@@ -111,8 +112,8 @@ def read_columns(
         return read_conllu(path, entities=True)
     else:
         word, tag = _find_columns(rows, names)
-    # After a number, a word and its tag there may be more columns in some lines.
-    n_read = 3 if (word, tag) == (1, 2) and not (names or columns) else None
+    # After ids, a word and its tag there may be more columns in some lines.
+    n_read = tag + 1 if 0 < word == tag - 1 and not (names or columns) else None
     rows = [row[:n_read] for row in rows]
     lengths = collections.Counter(map(len, rows))
     ((usual, _),) = lengths.most_common(1) or [(0, 0)]
@@ -148,15 +149,21 @@ def _find_columns(rows, names):
     if "FORM" in names:
         tags = [i for i, name in enumerate(names) if name.rpartition(":")[2] in _NAMES]
         return names.index("FORM"), tags[0] if tags else -1
-    if not all(row[0].isdecimal() and len(row) > 2 for row in rows):
+    n_columns = min(map(len, rows), default=0)
+    word = next((i for i in range(n_columns - 1) if not _are_ids(rows, i)), 0)
+    if not word:
         return 0, -1
-    by_column = {i: [row[i] for row in rows] for i in (2, -1)}
+    by_column = {i: [row[i] for row in rows] for i in (word + 1, -1)}
     are_tags = (
         i
         for i, cells in by_column.items()
         if full_tags(cells) or 2 * sum(map(bool, map(TAG.fullmatch, cells))) > len(rows)
     )
-    return 1, next(are_tags, -1)
+    return word, next(are_tags, -1)
+
+
+def _are_ids(rows, i):
+    return all(any(map(str.isdecimal, row[i])) for row in rows)
 
 
 _NAMES = "NE", "NER", "NAME"  # of columns with entities

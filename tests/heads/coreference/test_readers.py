@@ -111,6 +111,7 @@ WRONG_ROWS = [
     ),
     ({"sentences": []}, "the document has no tokens"),
     ({"speakers": [["a", "b"]]}, "`speakers` should hold one for each token"),
+    *(({name: 5}, "'int' object is not iter") for name in ("speakers", "clusters")),
     *(
         ({"clusters": [[[0, 0], wrong]]}, "`clusters` .* of 3 tokens, not ")
         for wrong in ([1, 3], [1, 0], [-1, 0], [0], ["0", "1"], None)

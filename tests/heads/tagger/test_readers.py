@@ -107,10 +107,11 @@ READ = [
         tagged("A/B-LOCderiv b/O", "C/O"),
     ),
     (read_columns, "a B-A\nb M-A\nc E-A\nd S-A\n", tagged("a/B-A b/I-A c/I-A d/B-A")),
-    # Numbers before the words: from 0, running, of sentences; a tag after a chunk.
+    # Ids before the words: from 0, running, of sentences, in two columns; a tag after a chunk.
     (read_columns, "0 A B-A\n1 b O\n\n0 C O\n", tagged("A/B-A b/O", "C/O")),
     (read_columns, "1 A B-A\n2 b O\n\n3 C O\n", tagged("A/B-A b/O", "C/O")),
-    (read_columns, "7 A B-A\n7 b O\n\n8 C O\n", tagged("A/B-A b/O", "C/O")),
+    (read_columns, "s7 A B-A\ns7 b O\n\n8.b C O\n", tagged("A/B-A b/O", "C/O")),
+    (read_columns, "s1 0 A B-A\ns1 1 b O x\n", tagged("A/B-A b/O")),
     (read_columns, "1 A NNP I-NP I-A\n2 b VBD I-VP O\n", tagged("A/B-A b/O")),
     (read_columns, PLUS, tagged("A/B-A b/O c/O")),
     (read_columns, "1\tA\tPS_B\n2\tb\tPS_I\n3\tc\t-\n", tagged("A/B-PS b/I-PS c/O")),
