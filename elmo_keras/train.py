@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from cyclopts import Parameter
 
-from elmo_keras.commands.command import (
-    INTERRUPTED,
-    CommandFailed,
-    import_tensorflow,
-    stopping,
-)
+from elmo_keras.commands.command import CommandFailed, import_tensorflow, stopping
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.options import (
@@ -142,16 +137,14 @@ def run_training(
             if worker == 0:
                 report.write_card(training, inputs, data, output)
             say(f"The model is in {output}")
-            if training.interrupted:
-                ended = f"Interrupted at step {progress.step:,}."
-                say(f"{ended} The same command resumes there.")
-            elif fell:
+            if fell and not training.interrupted:
                 say(report.describe_result(progress, chosen))
                 if worker == 0 and uses:
                     print_similar_uses(output, uses)
             distribution.sum_over_workers(strategy, np.zeros(()))  # waits for them
-    if training.interrupted:
-        return INTERRUPTED
+            if training.interrupted:
+                ended = f"Interrupted at step {progress.step:,}."
+                raise KeyboardInterrupt(f"{ended} The same command resumes there.")
     if not fell:
         which = "the last one" if limits.keep_last else "the one before training"
         raise CommandFailed(

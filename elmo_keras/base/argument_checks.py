@@ -1,7 +1,6 @@
-"""Checks of what constructors are given: a ValueError names the argument; and extras."""
+"""Checks of what constructors are given: a ValueError names the argument."""
 
 import dataclasses
-import importlib
 import re
 import reprlib
 import sys
@@ -23,27 +22,6 @@ _REPR.maxlevel = 4
 _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = 50
 _REPR.maxstring = _REPR.maxother = 200
 MAX_LENGTH = 2000
-
-
-SOURCE = "git+https://github.com/elmo-keras/elmo-keras"
-
-
-def how_to_install(extra: str) -> str:
-    """The command that installs what an extra of the package names."""
-    return f"pip install 'elmo-keras[{extra}] @ {SOURCE}'"
-
-
-def needs_tensorflow(name: str) -> str:
-    """A sentence for those who installed the package without TensorFlow."""
-    return f"{name} needs TensorFlow: pip install {SOURCE}"
-
-
-def import_extra(module: str, extra: str, needed_by: str) -> Any:
-    """An optional module; the error says what needs it and how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{needed_by}: {how_to_install(extra)}") from error
 
 
 def is_count(value: Any, least: int, most: int) -> bool:

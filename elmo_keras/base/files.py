@@ -6,10 +6,11 @@ import hashlib
 import importlib.metadata
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from elmo_keras.base.messages import say
 
 LOCK = "lock"
 _DIGESTS = re.compile("([0-9a-f]{64})+")  # SHA-256, which tells a reader nothing
@@ -67,13 +68,6 @@ def installed_version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def say(line: str) -> None:
-    """Prints a line on standard error, unless the program has none or closed it."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            print(line, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
         except ModuleNotFoundError as error:
             if error.name not in ("keras", "tensorflow"):
                 raise
-            from elmo_keras.base.argument_checks import needs_tensorflow
+            from elmo_keras.base.extras import needs_tensorflow
 
             raise ImportError(needs_tensorflow(f"`{name}`")) from error
         setattr(sys.modules[package], name, value)

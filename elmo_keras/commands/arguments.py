@@ -73,6 +73,9 @@ Seconds = Annotated[float, _number(_finite, gte=0, lte=86400)]
 Seed = Annotated[int, _number(_integer, gte=0, lt=2**32)]
 Port = Annotated[int, _number(_integer, gte=0, lt=2**16)]
 
+# Words of a sentence, which may look like the address of a file.
+Words = Annotated[str, Parameter(validator=lambda type_, words: None)]
+
 # Several values after one option, as in `--heldout a.txt b.txt`.
 Texts = Annotated[list[str], Parameter(consume_multiple=True)]
 

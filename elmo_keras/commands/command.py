@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import gc
-import importlib.util
 import io
 import os
 import signal
@@ -12,35 +11,26 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 
+from elmo_keras.base.extras import EXTRAS, missing_packages, needs_tensorflow
+from elmo_keras.base.messages import say_on_terminal
+
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 BY_SIGNAL = 128  # and its number
 OUTPUT_CLOSED = BY_SIGNAL + 13  # as of SIGPIPE
-# Package → the extra of elmo-keras that installs it.
-EXTRAS = {
-    "aiohttp": "serve",
-    "faiss": "index",
-    "grpc": "serve",
-    "grpc_health": "serve",
-    "huggingface_hub": "hub",
-    "matplotlib": "tasks",
-    "orjson": "serve",
-    "prometheus_client": "serve",
-    "pyarrow": "parquet",
-    "ray": "ray",
-    "scipy": "tasks",
-    "sklearn": "sklearn",
-    "spacy": "spacy",
-    "tensorflow_serving": "serve",
-    "tensorflow_text": "text",
-}
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
-
-_stopped_by: list[int] = []  # the signal, once it has come
 
 
 class CommandFailed(Exception):
     """The work failed although arguments and input were right; the status is 1."""
+
+
+class Stopped(KeyboardInterrupt):
+    """The work ended within `stopping`, after a signal of this number."""
+
+    def __init__(self, text: str, number: int):
+        super().__init__(text)
+        self.status = BY_SIGNAL + number
 
 
 def prepare_streams() -> None:
@@ -74,12 +64,11 @@ def run(
         `FloatingPointError`, a full or broken disk); 130 after Ctrl-C, 143 after
         SIGTERM, 129 after SIGHUP; 141 if nobody reads the output any more.
     """
-    _stopped_by.clear()
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         status = work() or 0
         sys.stdout.flush()
-        return _stopped_status() if status == INTERRUPTED else status
+        return status
     except BrokenPipeError:
         # The buffered rest goes nowhere: Python would fail to write it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -98,12 +87,9 @@ def run(
         return fail(program, WRONG_INPUT, import_problem(error))
     except ValueError as error:
         return fail(program, WRONG_INPUT, error)
-    except KeyboardInterrupt:
-        return fail(program, _stopped_status(), interrupted)
-
-
-def _stopped_status():
-    return BY_SIGNAL + _stopped_by[0] if _stopped_by else INTERRUPTED
+    except KeyboardInterrupt as error:
+        status = getattr(error, "status", INTERRUPTED)
+        return fail(program, status, str(error) or interrupted)
 
 
 def import_problem(error: ImportError) -> str:
@@ -116,23 +102,10 @@ def import_problem(error: ImportError) -> str:
         )
     package = (error.name or "").split(".")[0]
     if package in ("keras", "tensorflow"):
-        from elmo_keras.base.argument_checks import needs_tensorflow
-
         return needs_tensorflow("This")
     if isinstance(error, ModuleNotFoundError) and package in EXTRAS:
         return missing_packages(EXTRAS[package])
     return str(error)
-
-
-def missing_packages(extra: str) -> str:
-    """A sentence that names all missing packages of an extra; empty if there are none."""
-    names = [name for name, other in EXTRAS.items() if other == extra]
-    missing = [name for name in names if importlib.util.find_spec(name) is None]
-    if not missing:
-        return ""
-    from elmo_keras.base.argument_checks import how_to_install  # with NumPy
-
-    return f"This needs {', '.join(missing)}: {how_to_install(extra)}"
 
 
 @contextlib.contextmanager
@@ -159,12 +132,6 @@ def starting_libraries() -> Iterator[None]:
             os.write(2, log.read())
 
 
-def say_on_terminal(line: str) -> None:
-    """Says what a user waits for; logs and pipes have no need of it."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(line, file=sys.stderr, flush=True)
-
-
 def import_tensorflow() -> None:
     """Imports TensorFlow and Keras for a command, without lines of their logs."""
     say_on_terminal("Loading TensorFlow.")
@@ -188,25 +155,29 @@ def stopping() -> Iterator[threading.Event]:
 
     An exception in the middle of a TensorFlow call could abort the program. A loop
     that checks the event between two steps ends cleanly. SIGHUP, of a terminal that is
-    closed, stays ignored under `nohup`.
+    closed, stays ignored under `nohup`. A `KeyboardInterrupt` within the context becomes
+    `Stopped`, which has the signal's status.
     """
     stop = threading.Event()
     hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
-    before = {
+    handlers = {
         number: signal.getsignal(number)
         for number in (signal.SIGINT, signal.SIGTERM, hang_up)
         if number != hang_up or signal.getsignal(number) != signal.SIG_IGN
     }
+    received: list[int] = []
 
     def handle(number, _):
         stop.set()
-        _stopped_by.append(number)
-        signal.signal(number, before[number])
+        received.append(number)
+        signal.signal(number, handlers[number])
 
     try:
-        for number in before:
+        for number in handlers:
             signal.signal(number, handle)
         yield stop
+    except KeyboardInterrupt as error:
+        raise Stopped(str(error), [*received, signal.SIGINT][0]) from error
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -84,8 +84,8 @@ GUESSES = {
     + _TRAINS.format("coref"),
     "entail": f"`pipeline(HEAD)(premise, hypothesis)` labels pairs; {_TRAINS.format('entail')}",
 }
-# Addresses that no command reads; a `Path` of one would be another text.
-ELSEWHERE = re.compile(r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file)://")
+# Addresses that no command reads; a `Path` has one slash of two.
+ELSEWHERE = re.compile(r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file):/\S+")
 RESUMING = "train", "embed", "annotate", "search"
 
 
@@ -113,7 +113,7 @@ def make_app(*, lists: bool = False) -> "App":
         "elmo-keras",
         help="ELMo on Keras 3 and TensorFlow 2. See `elmo-keras NAME --help`.",
         help_format="markdown",
-        default_parameter=Parameter(negative=()),
+        default_parameter=Parameter(negative=(), validator=_refuse_elsewhere),
         print_error=False,
         exit_on_error=False,
         suppress_keyboard_interrupt=False,
@@ -133,6 +133,12 @@ def make_app(*, lists: bool = False) -> "App":
     return app
 
 
+def _refuse_elsewhere(_, value):
+    """Refuses addresses of files; `arguments.Words` are none."""
+    if ELSEWHERE.fullmatch(str(value)):
+        raise ValueError(f"{value} is elsewhere. Copy it to a path here first.")
+
+
 def _call(program, arguments):
     from cyclopts import CycloptsError
 
@@ -143,9 +149,6 @@ def _call(program, arguments):
     if arguments[:1] and arguments[0] in COMMANDS:
         module = COMMANDS[arguments[0]].function.partition(":")[0]
         importlib.import_module(f"elmo_keras.{module}")  # names a missing package
-    for argument in arguments:
-        if ELSEWHERE.match(argument):
-            raise ValueError(f"{argument} is elsewhere. Copy it to a path here first.")
     app = make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))
     try:
         return app(arguments)

@@ -48,7 +48,7 @@ DEFAULTS = EmbedderOptions()
 
 
 def embed(
-    *paths: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    *paths: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     options: EmbedderOptions = DEFAULTS,
     pooling: Literal["mean", "max"] | None = None,
     shard: Shard = (1, 1),
@@ -82,8 +82,7 @@ def embed(
     if len(paths) < 2:
         missing = f"OUTPUT is missing after {paths[0]}" if paths else "INPUT is missing"
         raise ValueError(f"{missing}. See elmo-keras embed --help")
-    output = Path(paths[-1])
-    inputs = [Path("/dev/stdin" if path == "-" else path) for path in paths[:-1]]
+    *inputs, output = [Path("/dev/stdin") if p == Path("-") else p for p in paths]
     if engine is None and (ray is not None or len(inputs) > 1):
         raise ValueError(
             "More than one INPUT, --address, --workers, --text-column, --id-column and "
@@ -131,6 +130,6 @@ def embed(
                 progress=True,
                 stop=stop.is_set,
             )
-    print(summary)
-    if not summary.finished:
-        raise KeyboardInterrupt
+        print(summary)
+        if not summary.finished:
+            raise KeyboardInterrupt

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cyclopts import Parameter
 
-from elmo_keras.base.files import say
+from elmo_keras.base.messages import say
 from elmo_keras.commands.arguments import Count, Finite, Layers, Mix
 from elmo_keras.commands.command import import_tensorflow, starting_libraries
 from elmo_keras.config import Arithmetic

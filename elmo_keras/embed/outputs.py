@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from elmo_keras.base.argument_checks import import_extra
+from elmo_keras.base.extras import import_extra
 from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 from elmo_keras.jobs.parts import folder_of
 
@@ -91,4 +91,4 @@ def check_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
             f"case. Received: {path}"
         )
     if is_parquet(path):
-        import_extra("pyarrow", "parquet", "Parquet needs pyarrow")
+        import_extra("pyarrow", "Parquet")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from elmo_keras.base.argument_checks import import_extra
+from elmo_keras.base.extras import import_extra
+from elmo_keras.base.messages import say_on_terminal
 from elmo_keras.commands.arguments import (
     Count,
     Finite,
@@ -20,7 +21,6 @@ from elmo_keras.commands.arguments import (
 from elmo_keras.commands.command import (
     CommandFailed,
     import_tensorflow,
-    say_on_terminal,
     starting_libraries,
 )
 from elmo_keras.commands.outputs import check_apart, check_file, check_folder
@@ -170,7 +170,7 @@ def export(
             output, choices.version, inputs, choices.archive, choices.serving_files
         )
         if not choices.no_warmup:
-            import_extra("tensorflow_serving.apis", "export", "A warm-up needs it")
+            import_extra("tensorflow_serving.apis", "A warm-up")
     else:
         if format == "packed":
             check_folder(output)

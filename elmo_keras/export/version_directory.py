@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.base.argument_checks import check_choices, check_counts, import_extra
+from elmo_keras.base.argument_checks import check_choices, check_counts
+from elmo_keras.base.extras import import_extra
 from elmo_keras.base.files import installed_version, replacing
 from elmo_keras.config import Splitting
 from elmo_keras.elmo import Elmo
@@ -193,9 +194,8 @@ def describe(
 
 def write_warmup(path: Path, signatures: Mapping) -> None:
     """Writes requests that TensorFlow Serving runs before the first user's."""
-    needed_by = "Warm-up requests need tensorflow-serving-api"
     module = "tensorflow_serving.apis.prediction_log_pb2"
-    prediction_log_pb2 = import_extra(module, "export", needed_by)
+    prediction_log_pb2 = import_extra(module, "A warm-up")
     names = [name for name in ("default", "tokens") if name in signatures]
     with tf.io.TFRecordWriter(str(path)) as file:
         for (rows, length), name in itertools.product(SIZES, names):

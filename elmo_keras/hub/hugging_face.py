@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from elmo_keras.base.argument_checks import import_extra
+from elmo_keras.base.extras import import_extra
 from elmo_keras.hub.cache import OFFLINE, is_offline, max_bytes, mirrored
 from elmo_keras.hub.catalogue import (
     CARD,
@@ -165,5 +165,5 @@ def _reason(error):
 
 def _import_huggingface_hub(needed_by):
     for name in "huggingface_hub.constants", "huggingface_hub.errors":
-        import_extra(name, "hub", f"{needed_by} needs huggingface_hub")
+        import_extra(name, needed_by)
     return importlib.import_module("huggingface_hub")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.base.argument_checks import shortened
-from elmo_keras.base.files import say
+from elmo_keras.base.messages import say
 from elmo_keras.base.progress import Progress
 from elmo_keras.hub.cache import (
     OFFLINE,

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from elmo_keras.commands.arguments import Count
+from elmo_keras.commands.arguments import Count, Words
 from elmo_keras.commands.outputs import check_apart, check_file
 from elmo_keras.embed.options import EmbedderOptions
 from elmo_keras.embed.outputs import is_npy, is_parquet
@@ -19,7 +19,7 @@ DEFAULTS = EmbedderOptions()
 def search(
     file: Path,
     /,
-    *query: str,
+    *query: Words,
     options: EmbedderOptions = DEFAULTS,
     top: Count = 10,
     center: bool = False,

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from elmo_keras.base.files import replacing
-from elmo_keras.commands.arguments import Count, Index
+from elmo_keras.commands.arguments import Count, Index, Words
 from elmo_keras.commands.outputs import check_apart, check_new_file
 from elmo_keras.embed.engines.backend import choose_backend
 from elmo_keras.embed.options import start_backend
@@ -94,7 +94,7 @@ def token_rows(scores: SentenceScores) -> Iterator[tuple]:
 
 
 def substitutes(
-    *sentence: str,
+    *sentence: Words,
     model: str | None = None,
     word: str | None = None,
     position: Index | None = None,

@@ -45,8 +45,8 @@ class TextSentences:
                     progress=True,
                     stop=stop.is_set,
                 )
-            if not summary.finished:
-                raise KeyboardInterrupt
+                if not summary.finished:
+                    raise KeyboardInterrupt
         check_part(vectors, NO_SWITCHES | self.metadata, ADVICE)
         self._vectors = open_npy(vectors)
 

@@ -8,12 +8,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from elmo_keras.base.extras import missing_packages
 from elmo_keras.base.files import file_digest, installed_version
-from elmo_keras.commands.command import (
-    import_tensorflow,
-    missing_packages,
-    stopping,
-)
+from elmo_keras.commands.command import import_tensorflow, stopping
 from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.heads.head import MODEL
 from elmo_keras.hub.cache import cache_folder, only_writer
@@ -52,7 +49,7 @@ def serve(
             policies
         model_name: name in requests
     """
-    if missing := missing_packages("serve"):
+    if missing := missing_packages("serve", "export"):
         raise ImportError(missing)
     if directory and not model_config_file:
         models = [ModelConfig(model_name, _directory(directory))]

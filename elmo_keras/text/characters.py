@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.base.argument_checks import import_extra
+from elmo_keras.base.extras import import_extra
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.dictionary import TokenDictionary
 from elmo_keras.text.tokens import dense_tokens, string_tensor
@@ -120,8 +120,7 @@ def _normalize(tokens, config):
 def tensorflow_text():
     """The module tensorflow-text, or an ImportError that says how to install it."""
     # A graph with its operations loads only where it is imported.
-    needed_by = "This tokenizer or normalisation needs tensorflow-text"
-    return import_extra("tensorflow_text", "text", needed_by)
+    return import_extra("tensorflow_text", "This tokenizer or normalisation")
 
 
 def _ends(tokens, content, config):

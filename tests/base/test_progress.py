@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from elmo_keras.base.files import say
+from elmo_keras.base.messages import say
 from elmo_keras.base.progress import Progress
 
 

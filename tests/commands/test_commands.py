@@ -32,6 +32,8 @@ WRONG = {
     "annotate text.txt --with none": "There is no pipeline none",
     "annotate text.txt o.html --with en-coref": "Give an OUT that ends in .jsonl, or none",
     "annotate s3://b/a.txt --with en-pos": "s3://b/a.txt is elsewhere. Copy it",
+    "embed s3://b/a.txt out.npy --model en": "s3:/b/a.txt is elsewhere. Copy it",
+    "search no.txt s3://b/a.txt --model en": MISSING,
     "ask text.txt who --model en-ner": "en-ner answers no questions",
     "ask no.txt who": MISSING,
     "export none out": NO_MODEL,

@@ -153,7 +153,7 @@ def test_an_interrupted_training_says_so_with_its_status(files, monkeypatch, cap
     monkeypatch.setattr(TrainingRun, "step", end)
     assert train(files) == 130
     interrupted = "Interrupted at step 1. The same command resumes there."
-    assert interrupted in capsys.readouterr().out
+    assert interrupted in capsys.readouterr().err
 
 
 def test_a_dry_run_prints_or_refuses_the_cost(files, tmp_path, capsys, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from elmo_keras.base.argument_checks import check_choices
-from elmo_keras.base.files import say
+from elmo_keras.base.messages import say
 from elmo_keras.embed.engines.engine import LITE
 from elmo_keras.lite.runtime import library
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.base.argument_checks import check_finite
-from elmo_keras.base.files import file_digest, say
+from elmo_keras.base.files import file_digest
+from elmo_keras.base.messages import say
 from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.hub.cache import converted_folder, only_writer, remove_converted
 from elmo_keras.hub.catalogue import SOFTMAX_FILES, parts_of_model

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from elmo_keras.base.files import file_digest, on_disk
 from elmo_keras.base.progress import Progress
-from elmo_keras.commands.arguments import Count
+from elmo_keras.commands.arguments import Count, Words
 from elmo_keras.commands.command import INTERRUPTED, stopping
 from elmo_keras.embed.outputs import check_output
 from elmo_keras.heads.annotate import formats
@@ -226,7 +226,7 @@ def _write_parts(lines, pipelines, parts, write, bar, share, stop):
 
 def ask(
     text: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    questions: Annotated[list[str], Parameter(consume_multiple=True)],
+    questions: Annotated[list[Words], Parameter(consume_multiple=True)],
     /,
     *,
     model: str = "en-qa",

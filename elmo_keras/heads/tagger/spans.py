@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from elmo_keras.base.argument_checks import import_extra, warn
+from elmo_keras.base.argument_checks import warn
+from elmo_keras.base.extras import import_extra
 from elmo_keras.base.files import naming_damage
 from elmo_keras.heads.reading import (
     Rows,
@@ -207,7 +208,7 @@ def _read_brat(path):
 
 
 def _read_doc_bin(path):
-    DocBin = import_extra("spacy.tokens", "spacy", f"{path} needs spacy").DocBin
+    DocBin = import_extra("spacy.tokens", str(path)).DocBin
     from spacy.vocab import Vocab  # pyright: ignore[reportMissingImports]
 
     content = path.read_bytes()
