@@ -41,6 +41,7 @@ from elmo_keras.heads.run import read_data
 from elmo_keras.heads.tagger.entities import bio_tags, entities
 from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
 from elmo_keras.heads.tagger.task import PredicateTagging
+from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.hub.catalogue import CARD
 from tools import scores
 from tools.calibration import calibration_error, fit_temperature
@@ -57,6 +58,12 @@ OTHER = "MISC", "OTH"
 UNER, TWEETS = "Universal NER over EWT's dev", "Broad Twitter Corpus, h"
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 HANDLE = re.compile("[@#][A-Za-z][A-Za-z0-9_]+")  # of `split_words`' rules `ewt`
+# Corpora that are joined, by the titles of their held-out parts.
+TREES = {"EWT": "en_ewt/en_ewt-ud-", "GUM": "en_ud_gum/en_gum-ud-"}
+DOCUMENTS = {"LitBank": "en_coref_litbank/", "OntoGUM": "en_coref_gum/"}
+JOINED = {"en-pos": TREES, "en-ud": TREES, "en-coref": DOCUMENTS}
+CONLLU, CONLL = ("train.conllu", "dev.conllu"), ("train.conll.gz", "dev.conll")
+FILES = {"en-pos": CONLLU, "en-ud": CONLLU, "en-coref": CONLL}
 NGRAM_ROWS = 2**20  # of `ko-sentiment`
 ENGLISH_TREES = (
     "UD English-EWT (CC BY-SA 4.0) and five genres of UD English-GUM r2.16 (annotation CC "
@@ -94,7 +101,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
     return {
         "en-pos": Recipe(
             PosTagging(),
-            files(work / "en-trees") | {"word_dim": 50, "min_count": 3},
+            files(work / "en-pos") | {"word_dim": 50, "min_count": 3},
             ENGLISH_TREES,
             dev="EWT and GUM",
             tokenizer="ewt",
@@ -121,7 +128,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-coref": Recipe(
             Coreference(no_singletons=True),
-            files(work / "en-coref", ".train.conll.gz", ".dev.conll"),
+            files(work / "en-coref", "-train.conll.gz", "-dev.conll"),
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
             "BY-SA); held out: the dev of both",
             dev="LitBank and OntoGUM",
@@ -138,7 +145,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-ud": Recipe(
             Parsing(tokenizer="ewt"),
-            files(work / "en-trees") | {"epochs": 10, "endings": 0, "min_count": 3},
+            files(work / "en-ud") | {"epochs": 10, "endings": 0, "min_count": 3},
             ENGLISH_TREES,
             dev="EWT and GUM",
             notes=f"{SCRIPT} GUM has newer guidelines than EWT, of features above all; the "
@@ -190,16 +197,10 @@ def prepare(name: str, data: Path, work: Path) -> None:
     """Writes the files of a recipe that are not read as they are published."""
     if name == "en-ner":
         join_entities(data, work)
-    elif name in ("en-pos", "en-ud"):
-        for part in ("train.conllu", "dev.conllu"):
-            names = f"en_ewt/en_ewt-ud-{part}", f"en_ud_gum/en_gum-ud-{part}"
-            parts = [(data / name).read_bytes() for name in names]
-            (work / f"en-trees-{part}").write_bytes(b"".join(parts))
-    elif name == "en-coref":
-        names = "en_coref_litbank", "en_coref_gum"
-        for part in ("train.conll.gz", "dev.conll"):
-            parts = [(data / name / part).read_bytes() for name in names]
-            (work / f"en-coref.{part}").write_bytes(b"".join(parts))
+    elif name in JOINED:
+        for part in FILES[name]:
+            parts = [(data / f"{x}{part}").read_bytes() for x in JOINED[name].values()]
+            (work / f"{name}-{part}").write_bytes(b"".join(parts))
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
         convert("klue-ner", source, work / "ko-ner.train.conll")
@@ -420,6 +421,9 @@ def held_out_parts(
     if recipe.ends:
         _, examples = hold_out(read_columns(recipe.ends), 0.2)
         return {"KLUE, characters": [*map(in_characters, examples)]}
+    if name in JOINED:
+        corpora, (_, part) = JOINED[name].items(), FILES[name]
+        return {title: recipe.task.read(data / f"{x}{part}") for title, x in corpora}
     return {recipe.dev: dev}
 
 
@@ -472,6 +476,9 @@ def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.n
             for r, e in zip(found, examples)
         ]
         return np.array([s for s, _ in pairs]), np.array([x > 0 for _, x in pairs])
+    if examples and {"head", "clusters"} & examples[0].keys():
+        pairs = (arcs if "head" in examples[0] else mentions)(pipe, examples)
+        return np.array([s for s, _ in pairs]), np.array([x for _, x in pairs], bool)
     gold: dict[tuple, set] = {}  # of a sentence, what is right
     asked: dict[tuple, set] = {}  # and the predicates whose roles are known, or None
     for example in examples:
@@ -486,6 +493,34 @@ def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.n
             if of.get("start") in asked[key]:
                 rows += [(r["score"], answer_key(r, of) in gold[key]) for r in roles]
     return np.array([s for s, _ in rows]), np.array([r for _, r in rows], bool)
+
+
+def arcs(pipe: Any, examples: list[dict]) -> list[tuple[float, bool]]:
+    """The score of each word, and whether its head and its relation are right."""
+    words = itertools.chain(*pipe([e["tokens"] for e in examples]))
+    columns = [[x for e in examples for x in e[key]] for key in ("head", "deprel")]
+    return [
+        (word["score"], (word["head"] + 1, word["deprel"]) == (head, relation))
+        for word, head, relation in zip(words, *columns, strict=True)
+    ]
+
+
+def mentions(pipe: Any, examples: list[dict]) -> list[tuple[float, bool]]:
+    """The score of each mention, and whether another one of its cluster is of its entity."""
+    pairs = []
+    results = pipe.predict(TokenBatch([e["sentences"] for e in examples]))
+    for example, (_, clusters) in zip(examples, results):
+        gold = enumerate(example["clusters"])
+        entity_of = {mention: i for i, cluster in gold for mention in cluster}
+        for cluster in clusters:
+            counts = collections.Counter(
+                entity_of.get(mention) for mention, _ in cluster
+            )
+            pairs += [
+                (score, mention in entity_of and counts[entity_of[mention]] > 1)
+                for mention, score in cluster
+            ]
+    return pairs
 
 
 def answer_key(answer: dict, predicate: dict) -> tuple:

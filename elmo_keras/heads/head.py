@@ -193,7 +193,7 @@ def read_head(folder: Path) -> Head:
     with whole_head(folder):
         head = Head(card, _dequantized(_read_arrays(folder / ARRAYS)))
         for name, weight in head.arrays.items():
-            if name.partition("/")[0] in head.kind.logits:
+            if any(f"{name}/".startswith(f"{x}/") for x in head.kind.logits):
                 head.arrays[name] = weight / np.float32(card.temperature)
     if model_digest(card.language_model) != card.digest:
         raise ValueError(

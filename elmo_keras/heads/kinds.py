@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     light: str | None = None  # the network without TensorFlow, if there is one
     graph: str | None = None  # answers by TensorFlow alone, if heads are exported
     arithmetic: str = "int8"  # of the language model whose layers `light` reads
-    # Weights that make logits, which a head's temperature divides.
+    # Layers and weights that make logits, which a head's temperature divides.
     logits: tuple[str, ...] = ()
 
 
@@ -54,6 +54,7 @@ _ROWS = (
         model="parser.model:DependencyParser",
         pipeline="parser.pipeline:SyntaxPipeline",
         light="parser.light:LightParser",
+        logits=("arcs", "relation_scores"),
     ),
     Kind(
         "coref",
@@ -62,6 +63,7 @@ _ROWS = (
         pipeline="coreference.pipeline:CoreferencePipeline",
         light="coreference.light:LightCoreference",
         arithmetic="float32",  # by int8, GUM's F1 is 0.4 lower
+        logits=("mention_scores", "antecedents/bilinear", "antecedents/scores"),
     ),
     Kind(
         "qa",

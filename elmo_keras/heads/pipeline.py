@@ -282,10 +282,10 @@ def pipeline(model: str | Path) -> Any:
         A callable. For texts, its results are plain dicts of `text`, `label`, `score`,
         a probability, `start` and `end`: characters of a `str`, tokens of a list. For
         each text there is a list of labelled words or entities; a list of `predicate`
-        and `roles`; a list of clusters of mentions; or one label. Words of a tree have
-        `sentence`, its index, `lemma`, `upos`, `xpos`, `feats`, `head`, the index of a word
-        in the sentence or -1, and `deprel`, as far as the treebank has them. Questions and
-        entailment take two texts by name, see `PairPipeline`.
+        and `roles`; a list of clusters of mentions, which have no `label`; or one label.
+        Words of a tree have `sentence`, its index, `lemma`, `upos`, `xpos`, `feats`, `head`,
+        the index of a word in the sentence or -1, and `deprel`, as far as the treebank has
+        them. Questions and entailment take two texts by name, see `PairPipeline`.
 
     Raises:
         FileNotFoundError: nothing has this name; the message lists the names.

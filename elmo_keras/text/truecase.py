@@ -45,6 +45,10 @@ class Truecaser:
         first, *following = map(self._written, tokens)
         return [first[0].upper() + first[1:], *following]
 
+    def __contains__(self, word: str) -> bool:
+        """Whether the vocabulary has a word, in letters of any case."""
+        return word.lower() in self._usual
+
     def _written(self, token: str) -> str:
         """Words that the vocabulary lacks are mostly names."""
         name = token.capitalize() if token.isalpha() else token

@@ -134,7 +134,9 @@ def test_clusters_are_lists_of_mentions(head):
     for cluster in clusters:
         assert len(cluster) > 1
         for mention in cluster:
+            assert [*mention] == ["text", "score", "start", "end"]
             assert text[mention["start"] : mention["end"]] == mention["text"]
+            assert 0 < mention["score"] <= 1
     assert clusters
     assert pipeline(head("coref"))("") == []
 

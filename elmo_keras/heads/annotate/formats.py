@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.heads.parser.decoding import JOINED
+from elmo_keras.heads.parser.decoding import JOINED, ROOT
 from elmo_keras.heads.parser.pipeline import WORD_COLUMNS
 from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.tagger.entities import bio_tags
@@ -51,7 +51,7 @@ def _sentences(text, pipelines, predictions):
 
 
 def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
-    """Words and trees; in MISC `name=`, `ROLES=`, and what stands between words.
+    """Words and trees, flat ones without a parser; in MISC `name=`, `ROLES=`, and what stands between words.
 
     `name=` has the BIO tag of an entity, `ROLES=` one for each predicate. Forms and
     `SpaceAfter=No`, `SpacesAfter=` and `SpacesBefore=` give the text back. A sentence is
@@ -85,8 +85,9 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
             form = text.piece(spans[first][0], spans[end - 1][1])
             row = [f"{first + 1}-{end}", form, *"_______", _joined(before + after)]
             rows[first].append(row)
-        blank = "_" * len(tokens)
-        columns = tree | {"upos": tags or blank}
+        blank, others = "_" * len(tokens), len(tokens) - 1
+        flat = {"head": [0] + others * [1], "deprel": [ROOT] + others * ["dep"]}
+        columns = flat | tree | {"upos": tags or blank}
         table = [columns.get(name, blank) for name in WORD_COLUMNS]
         for n, (span, fields, values) in enumerate(zip(spans, misc, zip(*table))):
             row = [n + 1, text.piece(*span), *values, "_", _joined(fields + spaces[n])]

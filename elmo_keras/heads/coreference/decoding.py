@@ -1,13 +1,14 @@
 """Scores of antecedents → clusters of mentions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+from elmo_keras.heads.light import softmax
 
 Mention = tuple[int, int]
 # Distances of mentions from one of these up to the next share a vector.
 DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64
-NO_ANTECEDENT, NO_MENTION = -1, -2  # instead of the index of an antecedent
 
 
 def find_clusters(
@@ -18,32 +19,48 @@ def find_clusters(
     A span is linked to its best antecedent. With `singletons`, one that is linked to no
     other is a cluster as well, if its `mention_scores` is above 0.
     """
-    best = scores["scores"].argmax(axis=1)
-    none = np.full(len(best), NO_ANTECEDENT)
+    best = scores["scores"].argmax(axis=1)[:, None]
+    candidates = np.pad(scores["antecedents"], [(0, 0), (1, 0)], constant_values=-1)
+    antecedents = np.take_along_axis(candidates, best, axis=1)[:, 0].tolist()
+    spans, alone = _spans(scores), set()
     if singletons:
-        none = np.where(scores["mention_scores"] > 0, none, NO_MENTION)
-    candidates = np.concatenate([none[:, None], scores["antecedents"]], axis=1)
-    antecedents = candidates[np.arange(len(best)), best]
-    links = np.stack([scores["first"], scores["last"], antecedents], axis=1)
-    return clusters_of_links(links, singletons)
-
-
-def clusters_of_links(
-    links: np.ndarray, singletons: bool = False
-) -> list[list[Mention]]:
-    """The clusters that links form, those of one mention with `singletons` only.
-
-    Args:
-        links: int `(mentions, 3)`: first and last token, and the index of the antecedent,
-            `NO_ANTECEDENT` for none, or `NO_MENTION`.
-    """
-    clusters, cluster_of = [], []
-    for first, last, antecedent in links.tolist():
+        pairs = zip(spans, scores["mention_scores"] > 0)
+        alone = {span for span, is_mention in pairs if is_mention}
+    clusters: list[list[Mention]] = []
+    cluster_of: list[list[Mention]] = []
+    for span, antecedent in zip(spans, antecedents):
         if antecedent < 0:
-            cluster = []
-            clusters.append((cluster, singletons and antecedent == NO_ANTECEDENT))
-        else:
-            cluster = cluster_of[antecedent]
-        cluster.append((first, last))
+            clusters.append([])
+        cluster = clusters[-1] if antecedent < 0 else cluster_of[antecedent]
+        cluster.append(span)
         cluster_of.append(cluster)  # the same list for all its mentions
-    return [cluster for cluster, alone in clusters if alone or len(cluster) > 1]
+    return [x for x in clusters if len(x) > 1 or x[0] in alone]
+
+
+def mention_scores(
+    scores: Mapping[str, np.ndarray], clusters: Sequence[Sequence[Mention]]
+) -> dict[Mention, float]:
+    """How likely the mentions of clusters belong there, from the same outputs.
+
+    It is the probability that a mention has an antecedent in its cluster; of the first one,
+    which has none, that of the strongest link to it; and of a cluster of one mention that
+    it is a mention without an antecedent.
+    """
+    spans = _spans(scores)
+    index = {span: i for i, cluster in enumerate(clusters) for span in cluster}
+    cluster = np.array([index.get(span, -1) for span in spans], int)
+    p, antecedents = softmax(scores["scores"]), scores["antecedents"]
+    is_link = (cluster[antecedents] == cluster[:, None]) & (cluster >= 0)[:, None]
+    links = np.where(is_link, p[:, 1:], 0)
+    onto = np.zeros(len(spans), p.dtype)
+    np.maximum.at(onto, antecedents, links)
+    likely = np.where(links.any(axis=1), links.sum(axis=1), onto)
+    if "mention_scores" in scores:
+        alone = p[:, 0] / (1 + np.exp(-scores["mention_scores"]))
+        likely = np.where(likely, likely, alone)
+    pairs = zip(spans, likely.tolist())
+    return {span: score for span, score in pairs if span in index}
+
+
+def _spans(scores):
+    return [*zip(scores["first"].tolist(), scores["last"].tolist())]

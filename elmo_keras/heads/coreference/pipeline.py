@@ -4,7 +4,7 @@ from typing import Any
 
 from elmo_keras.base.argument_checks import warn
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.heads.coreference.decoding import find_clusters
+from elmo_keras.heads.coreference.decoding import find_clusters, mention_scores
 from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.texts import join, pieces
 from elmo_keras.heads.token_batch import TokenBatch
@@ -15,7 +15,11 @@ MAX_LINKED, MAX_SENTENCE, MAX_PADDED = 4000, 250, 2**16
 
 
 class CoreferencePipeline(Pipeline):
-    """The entities of a text: a list of clusters, each a list of mentions."""
+    """The entities of a text: a list of clusters, each a list of mentions.
+
+    The score of a mention is the probability that it refers to the same thing as another
+    one of its cluster.
+    """
 
     batch_size = 1  # so that each part of a text is one
 
@@ -36,26 +40,33 @@ class CoreferencePipeline(Pipeline):
         return parts
 
     def predict(self, batch):
-        """The number of tokens of each part, and its clusters: first and last tokens."""
-        return [
-            (sum(map(len, part)), self._clusters(part) if part else [])
-            for part in batch.sentences
-        ]
+        """The number of tokens of each part, and its clusters of (mention, score)."""
+        predictions = []
+        for sentences in batch.sentences:
+            clusters = []
+            if sentences:
+                scores = self._scores({"sentences": sentences})
+                clusters = find_clusters(scores, self.model.singletons)
+                likely = mention_scores(scores, clusters)
+                clusters = [[(x, likely[x]) for x in sorted(c)] for c in clusters]
+            predictions.append((sum(map(len, sentences)), clusters))
+        return predictions
 
-    def _clusters(self, sentences, speakers=None):
+    def _scores(self, document):
+        """The outputs of `CoreferenceModel` for a document."""
         if self._embedder is None:
-            return self.model.predict([sentences])[0]
-        document = TokenBatch(sentences, self._embedder.stream(sentences))
-        scores = self.model.scores(document, speakers)
-        return find_clusters(scores, self.model.singletons)
+            return self.model.example_scores(self.model.batches([document]))[0]
+        sentences = document["sentences"]
+        batch = TokenBatch(sentences, self._embedder.stream(sentences))
+        return self.model.scores(batch, document.get("speakers"))
 
     def annotate(self, text, predictions):
         spans, results, before = join(text.spans), [], 0
         for n_tokens, clusters in predictions:
             for cluster in clusters:
                 mentions = [
-                    text.at(spans[before + first][0], spans[before + last][1])
-                    for first, last in sorted(cluster)
+                    text.at(spans[before + a][0], spans[before + b][1], score=score)
+                    for (a, b), score in cluster
                 ]
                 results.append(mentions)
             before += n_tokens
@@ -63,9 +74,8 @@ class CoreferencePipeline(Pipeline):
 
     def predict_examples(self, examples):
         """The clusters of each document, read as a whole."""
-        if self._embedder is None:
-            return self.model.results(examples, self.model.batches(examples))
-        return [self._clusters(e["sentences"], e.get("speakers")) for e in examples]
+        scores = map(self._scores, examples)
+        return [find_clusters(one, self.model.singletons) for one in scores]
 
 
 def _bounded_parts(sentences):

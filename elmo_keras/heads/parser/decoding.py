@@ -8,13 +8,14 @@ before it, as the second of a multiword token.
 
 import collections
 import difflib
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from elmo_keras.base.argument_checks import check_labels, check_lines
+from elmo_keras.heads.light import softmax
+from elmo_keras.heads.token_batch import parts_of
 
 ROOT = "root"  # the relation of the word whose head is 0, and of no other
 LABELS = "upos", "xpos", "feats", "lemma", "joined"
@@ -25,6 +26,8 @@ SLOPE = 0.1  # of a parser's leaky ReLU below 0
 _CASES = {"same": str, "lower": str.lower, "title": str.capitalize}
 WHOLE = "="  # before a lemma that has nothing of its form
 SEPARATOR = "\t"
+LIKELY = 0.003  # probability of a rule that may take the place of the best one
+_ROWS = 256  # words whose relations are scored at once
 
 
 def check_columns(
@@ -147,30 +150,6 @@ def known_lemmas(sentences: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return lemmas
 
 
-def decode_tree(
-    tokens: Sequence[str],
-    rows: np.ndarray,
-    relations: Sequence[str],
-    labels: Mapping[str, Sequence[str]],
-    lemmas: Mapping[str, str],
-) -> dict[str, list]:
-    """The columns of a sentence, from rows as `encode_tree` gives them.
-
-    A form of `lemmas` has its lemma there; others have that of their rule.
-    """
-    heads, indices, *others = np.asarray(rows).T.tolist()
-    names = [relations[i] if head else ROOT for head, i in zip(heads, indices)]
-    sentence = {"tokens": list(tokens), "head": heads, "deprel": names}
-    for (name, names), column in zip(labels.items(), others, strict=True):
-        sentence[name] = [names[i] for i in column]
-    if "lemma" in sentence:
-        pairs = zip(sentence["lemma"], tokens)
-        sentence["lemma"] = [
-            lemmas.get(form) or apply_rule(rule, form) for rule, form in pairs
-        ]
-    return sentence
-
-
 def lemma_rule(form: str, lemma: str) -> str:
     """The rule that makes a lemma of a form, a label that a network can choose for a word.
 
@@ -215,72 +194,104 @@ def read_rule(rule: str) -> tuple[str, int, str, int, str]:
     return case, int(front), before, int(end), after
 
 
-_ROWS = 256  # words whose relations are scored at once
-
-
-class TreeDecoder(NamedTuple):
+class TreeDecoder:
     """Finds the trees for the scores of a parser.
 
-    Attributes:
+    Args:
         relations, labels, lemmas: as of `DependencyParser`.
     """
 
-    relations: Sequence[str]
-    labels: Mapping[str, Sequence[str]]
-    lemmas: Mapping[str, str]
+    def __init__(
+        self,
+        relations: Sequence[str],
+        labels: Mapping[str, Sequence[str]],
+        lemmas: Mapping[str, str],
+    ):
+        self.relations, self.labels, self.lemmas = relations, labels, lemmas
+        self._learned = {*lemmas.values()}
 
     def trees(
-        self, scores: Mapping[str, np.ndarray], sentences: Sequence[Sequence[str]]
+        self,
+        scores: Mapping[str, np.ndarray],
+        sentences: Sequence[Sequence[str]],
+        words: Container[str] | None = None,
     ) -> list[dict[str, list]]:
-        """The columns of each sentence.
+        """The columns of each sentence, and `score`, how likely head and relation are.
 
         Args:
             scores: the outputs of a `DependencyParser`, of flat sentences `(tokens, …)`.
             sentences: their words.
+            words: of the language. A rule's lemma that is none of them, nor was learned,
+                gives way to that of another likely rule.
         """
-        ends = np.cumsum([len(words) for words in sentences], dtype=int).tolist()
-        parts = [slice(a, b) for a, b in itertools.pairwise([0, *ends])]
-        names = "root", "dependent", "head"
-        heads = [
-            _heads_of_sentence(*(scores[name][p] for name in names)) for p in parts
-        ]
-        starts = [part.start for part in parts]
-        rows = [np.maximum(h - 1, 0) + start for h, start in zip(heads, starts)]
-        rows = np.concatenate([np.zeros(0, int), *rows])
-        columns = [self._best_relations(scores, rows)]
-        columns += [scores[name].argmax(axis=1) for name in self.labels]
-        heads = np.concatenate([np.zeros(0, int), *heads])
-        table = np.stack([heads, *columns], axis=1)
-        return [
-            decode_tree(words, table[part], *self)
-            for words, part in zip(sentences, parts)
-        ]
+        parts = parts_of(np.array([*map(len, sentences)], int))
+        arcs = [_heads_of_sentence(scores, part) for part in parts]
+        rows = [np.maximum(h - 1, 0) + part.start for (h, _), part in zip(arcs, parts)]
+        relations, likely = self._best_relations(
+            scores, np.concatenate([np.zeros(0, int), *rows])
+        )
+        best = {name: scores[name].argmax(axis=1) for name in self.labels}
+        trees = []
+        for tokens, part, (heads, p) in zip(sentences, parts, arcs):
+            tree: dict[str, list] = {"tokens": list(tokens), "head": heads.tolist()}
+            names = (self.relations[i] for i in relations[part])
+            tree["deprel"] = [n if h else ROOT for n, h in zip(names, tree["head"])]
+            for name, labels in self.labels.items():
+                tree[name] = [labels[i] for i in best[name][part]]
+            if "lemma" in tree:
+                likelihoods = scores["lemma"][part]
+                columns = tokens, tree["lemma"], likelihoods
+                tree["lemma"] = [self._lemma(*row, words) for row in zip(*columns)]
+            tree["score"] = np.where(heads, p * likely[part], p).tolist()
+            trees.append(tree)
+        return trees
 
     def _best_relations(self, scores, heads):
-        """The index of each word's relation to its head, a row of the flat sentences."""
-        best, relation = np.empty(len(heads), int), scores["relation"]
+        """The index and the probability of each word's relation to its head's row."""
+        best, likely = np.empty(len(heads), int), np.empty(len(heads), np.float32)
+        relation = scores["relation"]
+        size = relation.shape[1] // len(self.relations)
         for first in range(0, len(heads), _ROWS):
             part = slice(first, first + _ROWS)
-            rows = relation[part].reshape(-1, len(self.relations), self._size(relation))
+            rows = relation[part].reshape(-1, len(self.relations), size)
             at_head = scores["relation_head"][heads[part], :-1]  # the last one is 1
-            products = np.einsum("nrd,nd->nr", rows[..., :-1], at_head)
-            best[part] = (products + rows[..., -1]).argmax(axis=1)
-        return best
+            products = np.einsum("nrd,nd->nr", rows[..., :-1], at_head) + rows[..., -1]
+            best[part] = products.argmax(axis=1)
+            likely[part] = softmax(products).max(axis=1)
+        return best, likely
 
-    def _size(self, relation):
-        return relation.shape[1] // len(self.relations)
+    def _lemma(self, form, rule, scores, words):
+        """The lemma of a form: the one it always has, or that of its best rule."""
+        if known := self.lemmas.get(form):
+            return known
+        lemma = apply_rule(rule, form)
+        if words is None or lemma in self._learned or lemma in words:
+            return lemma
+        if lemma.lower() == form.lower():
+            return lemma
+        p = softmax(scores)
+        order = [i for i in np.argsort(-p, kind="stable") if p[i] >= LIKELY]
+        lemmas = [apply_rule(self.labels["lemma"][i], form) for i in order]
+        return min(lemmas, key=lambda x: (x not in self._learned, x not in words))
 
 
-def _heads_of_sentence(root, dependents, heads):
-    """The head of each word of a sentence, 0 for the root."""
-    result = np.zeros(len(heads), int)
-    pieces = [slice(i, i + LONGEST) for i in range(0, len(heads), LONGEST)]
-    for piece in pieces:
+def _heads_of_sentence(scores, sentence):
+    """The head of each word of a sentence, 0 for the root, and how likely it is."""
+    root, dependents, heads = (
+        scores[x][sentence] for x in ("root", "dependent", "head")
+    )
+    result, likely = np.zeros(len(heads), int), np.zeros(len(heads), np.float32)
+    for first in range(0, len(heads), LONGEST):
+        piece = slice(first, first + LONGEST)
         # By einsum, as BLAS would start threads for this.
-        scores = np.einsum("id,jd->ij", dependents[piece], heads[piece])
-        tree = spanning_tree(np.concatenate([root[piece], scores], axis=1))
-        result[piece] = np.where(tree, tree + piece.start, 0)
+        arcs = np.einsum("id,jd->ij", dependents[piece], heads[piece])
+        arcs = np.concatenate([root[piece], arcs], axis=1)
+        tree = spanning_tree(arcs)
+        # A word is not its own head.
+        arcs[np.arange(len(tree)), 1 + np.arange(len(tree))] = -np.inf
+        likely[piece] = softmax(arcs)[np.arange(len(tree)), tree]
+        result[piece] = np.where(tree, tree + first, 0)
     # The roots of later pieces hang on the first one.
     roots = np.flatnonzero(result == 0)
     result[roots[1:]] = roots[:1] + 1
-    return result
+    return result, likely

@@ -11,13 +11,17 @@ WORD_COLUMNS = "lemma", "upos", "xpos", "feats", "head", "deprel"
 
 
 class SyntaxPipeline(Pipeline):
-    """Universal Dependencies: a list of words with the arcs between them."""
+    """Universal Dependencies: a list of words with the arcs between them.
+
+    The score of a word is the probability that its head and its relation are right.
+    """
 
     type = "syntax"
 
     def predict(self, batch):
         """The columns of each sentence."""
-        return self.model.decoder.trees(self.model.scores(batch), batch.sentences)
+        scores = self.model.scores(batch)
+        return self.model.decoder.trees(scores, batch.sentences, self.truecase)
 
     def trees(self, text: Text, predictions: Sequence) -> list[dict[str, list]]:
         """The columns of a text's sentences; no word after a space is `joined` to another."""
@@ -49,7 +53,7 @@ class SyntaxPipeline(Pipeline):
             columns = sentence | {"head": [head - 1 for head in sentence["head"]]}
             if "feats" in columns:
                 columns["feats"] = ["" if x == "_" else x for x in columns["feats"]]
-            names = [name for name in WORD_COLUMNS if name in columns]
+            names = [name for name in (*WORD_COLUMNS, "score") if name in columns]
             rows = zip(*(columns[name] for name in names))
             for (begin, end), row in zip(text.spans[i], rows):
                 values = dict(zip(names, row))

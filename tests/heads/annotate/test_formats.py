@@ -97,6 +97,8 @@ def test_conllu_has_tags_entities_and_roles(text, head, tmp_path):
     assert annotate([text, output, "--with", *heads]) == 0
     words, (tags, spans, frames) = rows(output), map(results, heads)
     assert [(r[1], r[3]) for r in words] == [(t["text"], t["label"]) for t in tags]
+    for row in words:  # tools for trees refuse a word without a head
+        assert row[6:8] == (["0", "root"] if row[0] == "1" else ["1", "dep"])
     notes = [dict(n.split("=") for n in r[9].split("|") if "=" in n) for r in words]
     begins = [n["name"][2:] for n in notes if n["name"][0] == "B"]
     assert begins == [span["label"] for span in spans]

@@ -1,22 +1,15 @@
-"""Clusters of mentions, from links and from scores."""
+"""Clusters of mentions, and how likely mentions belong to them."""
 
 import numpy as np
+import pytest
 
-from elmo_keras.heads.coreference.decoding import clusters_of_links, find_clusters
+from elmo_keras.heads.coreference.decoding import find_clusters, mention_scores
 
 
-def test_links_become_clusters_and_mentions_without_links_if_asked_for():
-    links = np.array(
-        [[0, 0, -1], [1, 1, -2], [2, 2, 1], [3, 3, -2], [4, 4, -1], [5, 5, 4]]
-    )
-    expected = [[(0, 0)], [(1, 1), (2, 2)], [(4, 4), (5, 5)]]
-    assert clusters_of_links(links, singletons=True) == expected
-    assert clusters_of_links(links) == expected[1:]
-    links = np.array(
-        [[0, 0, -1], [1, 1, -1], [2, 2, 0], [3, 3, 1], [4, 4, 2], [5, 5, -1]]
-    )
-    assert clusters_of_links(links) == [[(0, 0), (2, 2), (4, 4)], [(1, 1), (3, 3)]]
-    assert clusters_of_links(np.zeros((0, 3), int)) == []
+def outputs(scores, antecedents, alone):
+    first = np.arange(len(scores))
+    columns = {"first": first, "last": first + 1, "scores": scores}
+    return columns | {"antecedents": antecedents, "mention_scores": alone}
 
 
 def test_a_span_is_linked_to_its_best_antecedent_or_alone_or_no_mention():
@@ -25,16 +18,34 @@ def test_a_span_is_linked_to_its_best_antecedent_or_alone_or_no_mention():
     scores = rng.normal(size=(n, 6))
     scores[:, 0] = 1.0  # of no antecedent
     scores[0, 0] = 9.0  # there is none before the first
-    outputs = {"first": np.arange(n), "last": np.arange(n) + 1}
-    outputs |= {"scores": scores, "antecedents": antecedents}
-    outputs["mention_scores"] = mention_scores = rng.normal(size=n)
-    links = np.zeros((n, 3), int)
+    alone = rng.normal(size=n)
+    expected, cluster_of = [], []
     for i, row in enumerate(scores):
         best = max(range(6), key=row.__getitem__)
-        alone = -1 if mention_scores[i] > 0 else -2
-        links[i] = i, i + 1, antecedents[i, best - 1] if best else alone
-    assert {-1, -2} < {*links[:, 2]}
-    expected = clusters_of_links(links, singletons=True)
-    assert find_clusters(outputs, singletons=True) == expected
-    assert find_clusters(outputs) == [c for c in expected if len(c) > 1]
-    assert 0 < len(find_clusters(outputs)) < len(expected)
+        cluster = cluster_of[antecedents[i, best - 1]] if best else []
+        expected += [] if best else [cluster]
+        cluster.append((i, i + 1))
+        cluster_of.append(cluster)
+    document = outputs(scores, antecedents, alone)
+    several = [cluster for cluster in expected if len(cluster) > 1]
+    single = [c for c in expected if len(c) > 1 or alone[c[0][0]] > 0]
+    assert 0 < len(several) < len(single) < len(expected)
+    assert find_clusters(document) == several
+    assert find_clusters(document, singletons=True) == single
+    nothing = outputs(np.zeros((0, 1)), np.zeros((0, 0), int), np.zeros(0))
+    assert find_clusters(nothing) == []
+
+
+def test_the_score_of_a_mention_is_the_probability_of_links_in_its_cluster():
+    p = [[1, 0, 0, 0], [0.3, 0.7, 0, 0], [0.8, 0.1, 0.1, 0], [0.2, 0.3, 0.4, 0.1]]
+    with np.errstate(divide="ignore"):
+        scores = np.log(p)
+    antecedents = np.array([[0, 1, 2]] * 4)
+    document = outputs(scores, antecedents, np.array([9, 9, 0.5, 9]))
+    clusters = find_clusters(document, singletons=True)
+    assert clusters == [[(0, 1), (1, 2), (3, 4)], [(2, 3)]]
+    likely = mention_scores(document, clusters)
+    alone = 0.8 / (1 + np.exp(-0.5))
+    expected = {(0, 1): 0.7, (1, 2): 0.7, (2, 3): alone, (3, 4): 0.7}
+    assert likely == pytest.approx(expected)
+    assert mention_scores(document, clusters[:1]).keys() == {*clusters[0]}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from elmo_keras.heads.parser.decoding import (
+    TreeDecoder,
     apply_rule,
-    decode_tree,
     encode_tree,
     known_lemmas,
     lemma_rule,
@@ -47,21 +47,77 @@ def test_a_chain_of_cycles_becomes_a_tree():
     assert not heads.any()
 
 
+def scores_of(tree, relations, labels):
+    """The outputs of a parser of one sentence, whose best tree has encoded `rows`."""
+    rows, n = encode_tree(tree, relations, labels), len(tree["head"])
+    heads = np.zeros((n, n + 1), np.float32)
+    heads[np.arange(n), rows[:, 0]] = 5
+    relation = np.eye(len(relations), dtype=np.float32)[rows[:, 1]]
+    scores = {
+        "root": heads[:, :1],
+        "dependent": heads[:, 1:],
+        "head": np.eye(n, dtype=np.float32),
+        "relation": np.stack([0 * relation, 3 * relation], axis=2).reshape(n, -1),
+        "relation_head": np.ones((n, 2), np.float32),
+    }
+    columns = zip(labels.items(), rows[:, 2:].T)
+    return scores | {k: np.eye(len(x), dtype=np.float32)[i] for (k, x), i in columns}
+
+
+SENTENCE = {"tokens": ["Cats", "slept", "oddly"], "head": [2, 0, 2]}
+SENTENCE |= {"deprel": ["nsubj", "root", "advmod"]}
+SENTENCE |= {"upos": ["NOUN", "VERB", "ADV"], "lemma": ["cat", "sleep", None]}
+RULES = ["lower\t0\t\t1\t", "lower\t0\t\t2\tep", "lower\t0\t\t0\t"]
+NAMES = ["advmod", "nsubj"], {"upos": ["NOUN", "VERB"], "lemma": RULES}
+
+
 def test_columns_are_those_that_were_encoded():
-    sentence = {"tokens": ["Cats", "slept", "oddly"], "head": [2, 0, 2]}
-    sentence |= {"deprel": ["nsubj", "root", "advmod"]}
-    sentence |= {"upos": ["NOUN", "VERB", "ADV"], "lemma": ["cat", "sleep", None]}
-    rules = ["lower\t0\t\t1\t", "lower\t0\t\t2\tep", "lower\t0\t\t0\t"]
-    names = ["advmod", "nsubj"], {"upos": ["NOUN", "VERB"], "lemma": rules}
-    rows = encode_tree(sentence, *names)
+    rows = encode_tree(SENTENCE, *NAMES)
     assert rows.tolist() == [[2, 1, 0, 0], [0, -1, 1, 1], [2, 0, -1, -1]]
-    rows[2, 2:] = [1, 2]
-    expected = sentence | {"upos": ["NOUN", "VERB", "VERB"]}
+    scores = scores_of(SENTENCE, *NAMES)  # −1 is the last label
+    expected = SENTENCE | {"upos": ["NOUN", "VERB", "VERB"]}
     expected |= {"lemma": ["cat", "sleep", "oddly"]}
-    assert decode_tree(sentence["tokens"], rows, *names, {}) == expected
     known = {"slept": "sleep", "oddly": "odd"}
-    expected["lemma"][2] = "odd"
-    assert decode_tree(sentence["tokens"], rows, *names, known) == expected
+    for lemmas, lemma in (({}, "oddly"), (known, "odd")):
+        decoder = TreeDecoder(*NAMES, lemmas)
+        tree, again = decoder.trees(twice(scores), 2 * [SENTENCE["tokens"]])
+        expected["lemma"][2] = lemma
+        assert tree == again
+        assert {name: tree[name] for name in expected} == expected
+
+
+def twice(scores):
+    """The outputs for the same sentence twice."""
+    return {name: np.concatenate([x, x]) for name, x in scores.items()}
+
+
+def test_a_score_is_the_probability_of_the_head_and_its_relation():
+    decoder = TreeDecoder(*NAMES, {})
+    scores = scores_of(SENTENCE, *NAMES)
+    scores["dependent"][0] = [7, 5, 4]  # a word is not its own head
+    (tree,) = decoder.trees(scores, [SENTENCE["tokens"]])
+    e5, e3 = np.exp(5), np.exp(3)
+    arcs = [e5 / (e5 + np.exp(4) + 1), e5 / (e5 + 2), e5 / (e5 + 2)]
+    relations = [e3 / (1 + e3), 1, e3 / (1 + e3)]
+    assert tree["score"] == pytest.approx(np.multiply(arcs, relations), rel=1e-6)
+
+
+def test_a_lemma_that_nobody_wrote_gives_way_to_a_likely_one():
+    pairs = ("sitting", "sitte"), ("sitting", "sit"), ("sitting", "si")
+    rules = [lemma_rule(*pair) for pair in pairs]
+    decoder = TreeDecoder(["x"], {"lemma": rules}, {"sat": "sit"})
+    tree = {"tokens": ["sitting"], "head": [0], "deprel": ["root"], "lemma": ["sitte"]}
+    scores = scores_of(tree, ["x"], {"lemma": rules})
+
+    def lemma(likely, words):
+        scores["lemma"] = np.log(np.array([likely], np.float32))
+        (found,) = decoder.trees(scores, [["sitting"]], words)
+        return found["lemma"]
+
+    assert lemma([0.8, 0.1, 0.1], None) == ["sitte"]
+    assert lemma([0.8, 0.1, 0.1], ()) == lemma([0.8, 0.05, 0.15], ["si"]) == ["sit"]
+    assert lemma([0.8, 0.001, 0.199], ["si"]) == ["si"]
+    assert lemma([0.8, 0.1, 0.1], ["sitte"]) == ["sitte"]
 
 
 def test_lemmas_of_forms_are_known_if_nine_of_ten_are_the_same():

@@ -25,7 +25,8 @@ def test_words_have_their_columns_and_places_in_the_text(head):
     for word in words:
         assert [*word] == [
             *("text", "sentence", "lemma", "upos", "xpos", "feats", "head"),
-            *("deprel", "start", "end"),
+            *("deprel", "score", "start", "end"),
         ]
+        assert isinstance(word["score"], float) and 0 < word["score"] <= 1
         assert (word["head"] < 0) == (word["deprel"] == "root")
         assert word["feats"] in ("", "Number=Sing")
