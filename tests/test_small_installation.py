@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -43,8 +44,11 @@ def requirements(names):
 def packages(tmp_path_factory):
     """A folder of packages: the wheel's, and links to those that the page names."""
     folder = tmp_path_factory.mktemp("packages")
-    (line,) = re.findall(r"^pip install (ai-edge-litert .*)$", PAGE.read_text(), re.M)
-    for distribution in requirements(line.split()):
+    (line,) = re.findall(
+        r"^pip install .* (ai-edge-litert .*)$", PAGE.read_text(), re.M
+    )
+    names = [Requirement(word).name for word in shlex.split(line)]
+    for distribution in requirements(names):
         for file in distribution.files or ():
             link = folder / file.parts[0]
             if file.parts[0] not in ("..", "__pycache__") and not link.exists():
