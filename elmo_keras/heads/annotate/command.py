@@ -80,7 +80,7 @@ def annotate(
         loaded = [*map(load_pipeline, pipelines)]
         if output is None:
             return _print(lines, loaded, typed=file.isatty())
-        heads = "".join(map(_fingerprint, pipelines))
+        heads = "".join(file_digest(x) for name in pipelines for x in _files(name))
         job = {"pipelines": pipelines, "heads": heads, "format": suffix}
         size = os.path.getsize(text) if os.path.isfile(text) else 0
         with stopping() as stop:
@@ -123,14 +123,13 @@ def write_annotated(
 
     `share` says how much of the text was read.
     """
-    parts, suffix, head = Parts(output), output.suffix.lower(), ""
+    parts, suffix = Parts(output), output.suffix.lower()
     with parts.only_writer(), Progress() as bar:
         parts.open(job, overwrite=overwrite)
         write = formats.FORMATS[suffix]
-        written = _write_parts(lines, pipelines, parts, write, bar, share, stop)
-        parts.count(written)
-        if suffix == ".html":
-            head = formats.html_head(output.stem, pipelines)
+        parts.count(_write_parts(lines, pipelines, parts, write, bar, share, stop))
+        is_page = suffix == ".html"
+        head = formats.html_head(output.stem, pipelines) if is_page else ""
         with on_disk(parts.whole) as whole:
             whole.write(head.encode())
             for _, content in parts.read():
@@ -150,8 +149,7 @@ def _check_types(names, suffix):
             raise ValueError(
                 f"{name} reads whole texts. Give an OUT that ends in .jsonl, or none."
             )
-    types = ["words" if type_ == "syntax" else type_ for type_ in types]
-    types = [type_ for type_ in types if type_ != "texts"]
+    types = ["words" if x == "syntax" else x for x in types if x != "texts"]
     if suffix != ".jsonl" and len({*types}) < len(types):
         raise ValueError(
             "--with should name one pipeline for words or syntax, one for entities and one "
@@ -159,27 +157,25 @@ def _check_types(names, suffix):
         )
 
 
-def _fingerprint(name):
+def _files(name):
     path = find_head(name)
-    files = [path] if path.is_file() else sorted(path.rglob("head.*"))
-    return "".join(map(file_digest, files))
+    return [path] if path.is_file() else sorted(path.rglob("head.*"))
 
 
 def _paragraphs(lines):
     """Lines with their numbers, and what begins: a document at the start and after an empty line."""
     opens = "newdoc"
-    for number, line in enumerate(lines, 1):
-        yield number, opens, line
+    for line_number, line in enumerate(lines, 1):
+        yield line_number, opens, line
         opens = "newpar" if line.strip() else "newdoc"
 
 
 def _predict(lines, pipelines) -> Iterator[tuple[Text, list]]:
     tokenizer = pipelines[0].tokenizer  # all annotate the same words
+    rows = ((n, opens, line.decode().rstrip("\r\n")) for n, opens, line in lines)
     texts = (
-        read_text(0, line.decode().rstrip("\r\n"), tokenizer)._replace(
-            number=number, opens=opens
-        )
-        for number, opens, line in lines
+        read_text(0, line, tokenizer)._replace(number=line_number, opens=opens)
+        for line_number, opens, line in rows
     )
     return predict_texts(pipelines, texts)
 

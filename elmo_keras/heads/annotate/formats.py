@@ -60,9 +60,7 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
     lines, types = [], {p.type for p in pipelines}
     between = iter(_spaces(text))
     sentences = _sentences(text, pipelines, predictions)
-    for number, (tokens, spans, tags, entities, frames, tree) in enumerate(
-        sentences, 1
-    ):
+    for i, (tokens, spans, tags, entities, frames, tree) in enumerate(sentences, 1):
         misc, rows = ([[] for _ in tokens] for _ in range(2))
         if "entities" in types:
             for fields, tag in zip(misc, _bio(entities, len(tokens))):
@@ -72,10 +70,10 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
         ]
         for fields, row in zip(misc, zip(*columns)):
             fields.append(f"ROLES={','.join(row).translate(_ESCAPES)}")
-        if number == 1:
+        if i == 1:
             lines += ["# newdoc\n"] * (text.opens == "newdoc") + ["# newpar\n"]
         sentence = text.piece(spans[0][0], spans[-1][1])
-        lines.append(f"# sent_id = {text.number}-{number}\n")
+        lines.append(f"# sent_id = {text.number}-{i}\n")
         lines.append(f"# text = {' '.join(sentence.splitlines())}\n")
         spaces = [next(between) for _ in tokens]
         for first, end in _multiword(tree.get("joined", [])):
@@ -156,11 +154,8 @@ def html_paragraph(text: Text, pipelines: Sequence[Pipeline], predictions: list)
             before = end
         for frame in frames:
             predicate, roles = _frame(text, spans, *frame)
-            parts = [
-                f"<i>{html.escape(name)}</i> {html.escape(piece)}"
-                for name, piece in roles
-            ]
-            line = " · ".join(parts) or "no roles"
+            pairs = [map(html.escape, role) for role in roles]
+            line = " · ".join(f"<i>{x}</i> {y}" for x, y in pairs) or "no roles"
             pieces.append(f"<small><b>{html.escape(predicate)}</b> {line}</small>")
         if tree:
             words = [*itertools.starmap(text.piece, spans)]
@@ -196,10 +191,8 @@ def _arcs(words, heads, relations):
             f'<path d="M{begin} 0V-{20 * level}H{end}V-4"/><text x="{(begin + end) // 2}" '
             f'y="-{20 * level + 3}">{html.escape(relations[i - 1])}</text>'
         )
-    pieces += [
-        f'<text x="{x}" y="18">{html.escape(word)}</text>'
-        for x, word in zip(middles, words)
-    ]
+    labels = zip(middles, map(html.escape, words))
+    pieces += [f'<text x="{x}" y="18">{word}</text>' for x, word in labels]
     top, width = 20 * max(levels, default=0) + 20, ends[-1]
     return (
         f'<svg viewBox="0 -{top} {width} {top + 26}" width="{width}">'
@@ -214,8 +207,8 @@ def html_head(title: str, pipelines: Sequence[Pipeline]) -> str:
     for p in pipelines:
         names = p.labels
         if p.type != "entities":
-            known = [name for name in meanings if name in names]
-            legend += [f"<i>{name}</i> {meanings[name]}" for name in known]
+            pairs = meanings.items()
+            legend += [f"<i>{name}</i> {x}" for name, x in pairs if name in names]
             continue
         for i, name in enumerate(names):
             lightness = 82 - 14 * (i % 2) * (len(names) > 8)
@@ -243,11 +236,10 @@ def terminal(
     for tokens, spans, tags, entities, frames, tree in sentences:
         words = [printable(token) for token in tokens]
         for entity in entities:
-            size = len(words[entity.end - 1]) - entity.left_out
-            name, rest = words[entity.end - 1][:size], words[entity.end - 1][size:]
-            words[entity.end - 1] = (
-                f"{name}{bold} {printable(entity.label)}{end}]{rest}"
-            )
+            last = words[entity.end - 1]
+            size = len(last) - entity.left_out
+            label = f"{bold} {printable(entity.label)}{end}]"
+            words[entity.end - 1] = f"{last[:size]}{label}{last[size:]}"
             words[entity.first] = f"[{words[entity.first]}"
         if tags:
             pairs = zip(words, map(printable, tags))

@@ -41,13 +41,10 @@ class OffsetTokens(NamedTuple):
 
 
 def offset_tokens(text: str) -> OffsetTokens:
-    """The tokens of `split_words`, with their places."""
+    """The tokens of `split_words`, with their offsets."""
     spans = word_spans(text)
-    return OffsetTokens(
-        [text[begin:end] for begin, end in spans],
-        [begin for begin, _ in spans],
-        [end for _, end in spans],
-    )
+    begins, ends = ([span[i] for span in spans] for i in (0, 1))
+    return OffsetTokens([text[begin:end] for begin, end in spans], begins, ends)
 
 
 Scores = tuple[np.ndarray, np.ndarray, float]  # of starts, of ends, of no answer

@@ -215,13 +215,16 @@ class QuestionAnswering(TaskModel):
         return tf.squeeze(self.no_answer_score(hidden), axis=-1)
 
     def data_loss(self, x, y, y_pred):
-        y = tf.cast(y, tf.int32)
-        right = _scores_of_spans(y_pred, tf.maximum(y, 0))
-        right = tf.where(y[:, 0] == NO_ANSWER, y_pred[2], right)
+        first, last = tf.unstack(tf.cast(y, tf.int32), axis=1)
+        starts, ends = (
+            tf.gather(scores, tf.maximum(token, 0), batch_dims=1)
+            for scores, token in zip(y_pred, (first, last))
+        )
+        right = tf.where(first == NO_ANSWER, y_pred[2], starts + ends)
         losses = log_total(y_pred) - right
-        known = y[:, 0] >= (NO_ANSWER if self.unanswerable else 0)
-        n_known = tf.reduce_sum(tf.cast(known, losses.dtype))
-        return tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
+        is_learned = first >= (NO_ANSWER if self.unanswerable else 0)
+        n = tf.reduce_sum(tf.cast(is_learned, losses.dtype))
+        return tf.reduce_sum(tf.where(is_learned, losses, 0)) / tf.maximum(n, 1)
 
     def split_scores(self, outputs, lengths):
         """Start and end scores of each context, and the score of no answer."""
@@ -234,11 +237,9 @@ class QuestionAnswering(TaskModel):
         return scores
 
     def decode(self, scores, examples):
-        answers = [best_answer(one, self.longest_answer) for one in scores]
-        return [
-            self.result(example, answer.span if answer.is_answer else None)
-            for example, answer in zip(examples, answers)
-        ]
+        answers = (best_answer(x, self.longest_answer) for x in scores)
+        spans = (answer.span if answer.is_answer else None for answer in answers)
+        return [self.result(*pair) for pair in zip(examples, spans)]
 
     def read_example(self, example):
         text, question = example["context"], example["question"]
@@ -269,13 +270,6 @@ class QuestionAnswering(TaskModel):
             "endings": self.endings,
             "longest_answer": self.longest_answer,
         }
-
-
-def _scores_of_spans(outputs, spans):
-    """The scores `(batch,)` of spans, int32 `(batch, 2)`: first and last token."""
-    starts, ends, _ = outputs
-    first = tf.gather(starts, spans[:, 0], batch_dims=1)
-    return first + tf.gather(ends, spans[:, 1], batch_dims=1)
 
 
 def log_total(outputs: Sequence[tf.Tensor]) -> tf.Tensor:

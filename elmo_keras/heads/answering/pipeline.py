@@ -35,35 +35,35 @@ class AnswerPipeline(PairPipeline):
         The best comes first. Scores are probabilities among the answers of all pieces.
         """
         parts = (
-            (i, question, part)
+            (i, join(question.sentences), part)
             for i, (question, context) in enumerate(pairs)
             if question.sentences
             for part in _context_parts(context)
         )
-        found: list[list] = [[] for _ in pairs]
-        for some in chunks(parts, self.batch_size, lambda part: len(part[2].tokens)):
-            contexts = self.batch([part.tokens for _, _, part in some])
-            questions = self.batch([join(q.sentences) for _, q, _ in some])
-            rows = self.model.scores(contexts, questions)
-            for (i, _, part), scores in zip(some, rows):
+        answers: list[list] = [[] for _ in pairs]  # of the parts of each context
+        for batch in chunks(parts, self.batch_size, lambda part: len(part[2].tokens)):
+            contexts = self.batch([part.tokens for _, _, part in batch])
+            questions = self.batch([question for _, question, _ in batch])
+            for (i, _, part), scores in zip(
+                batch, self.model.scores(contexts, questions)
+            ):
                 answer = best_answer(scores, self.model.longest_answer)
-                found[i].append((part, answer))
-        rows = zip(pairs, found)
-        return [self._answers(context, answers)[:n] for (_, context), answers in rows]
+                answers[i].append((part, answer))
+        contexts = [context for _, context in pairs]
+        return [self._answers(*pair)[:n] for pair in zip(contexts, answers)]
 
     def _answers(self, context, answers):
         """The answers of the parts that have one, the best first, or that there is none."""
         total = np.logaddexp.reduce([answer.total for _, answer in answers])
-        results = []
         # By the part that is the likeliest to have an answer.
         log_none = min((a.none - a.total for _, a in answers), default=-np.inf)
         none = float(np.exp(log_none))
         more = {"no_answer_score": none} if self.model.unanswerable else {}
+        results = []
         for part, answer in answers:
             if answer.is_answer:
                 begin = part.begins[answer.span[0]]
-                source, endings = str(context.source), self.model.endings
-                text = part.answer(source, *answer.span, endings)
+                text = part.answer(context.source, *answer.span, self.model.endings)
                 score = float(np.exp(answer.score - total))
                 end = begin + len(text)
                 results.append(context.at(begin, end, score=score, **more))
@@ -72,12 +72,9 @@ class AnswerPipeline(PairPipeline):
         return sorted(results, key=lambda result: -result["score"])
 
     def predict_examples(self, examples):
-        tokenizer = self.tokenizer
-        pairs = [
-            [read_text(0, e["question"]), read_text(0, e["text"], tokenizer)]
-            for e in examples
-        ]
-        return [answer["text"] for answer in self.answer(pairs)]
+        questions = [read_text(0, e["question"]) for e in examples]
+        contexts = [read_text(0, e["text"], self.tokenizer) for e in examples]
+        return [x["text"] for x in self.answer([*zip(questions, contexts)])]
 
 
 def _context_parts(context):

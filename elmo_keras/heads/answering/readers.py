@@ -25,11 +25,11 @@ def read_squad(path: str | Path) -> list[dict]:
 def read_questions(rows: Rows, source: str | Path) -> list[dict]:
     """The same as `read_squad`, from the rows of such a file."""
     examples, key = [], ""
-    for place, row in rows:
+    for line_number, row in rows:
         try:
             for key, paragraph in _paragraphs(row):
-                text = _check_text(paragraph["context"])
-                offsets = offset_tokens(text)
+                text = paragraph["context"]
+                offsets = _tokens(text)
                 where = key
                 for k, question in enumerate(paragraph.get("qas", [paragraph])):
                     key = f"{where}qas[{k}] " if "qas" in paragraph else where
@@ -37,7 +37,8 @@ def read_questions(rows: Rows, source: str | Path) -> list[dict]:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             is_key = isinstance(error, KeyError)
             reason = f"{error} is missing" if is_key else repr(error)
-            raise malformed(source, place, f"{key}not as in SQuAD: {reason}") from None
+            reason = f"{key}not as in SQuAD: {reason}"
+            raise malformed(source, line_number, reason) from None
     return check_any(source, examples)
 
 
@@ -52,18 +53,13 @@ def _paragraphs(row):
             yield f"{where}paragraphs[{j}].", paragraph
 
 
-def _check_text(text):
-    if not offset_tokens(text).tokens:
-        raise ValueError(f"text is expected. Received: {text!r}")
-    return text
-
-
 def _question(text, offsets: OffsetTokens, question):
     span = ending = None
     n_misplaced, answers = 0, []
     for begin, answer in _answers(question):
         begin += len(answer) - len(answer.lstrip())
-        answers.append(_check_text(answer).strip())
+        _tokens(answer)
+        answers.append(answer.strip())
         end = begin + len(answers[-1])
         if begin < 0 or text[begin:end] != answers[-1]:
             n_misplaced += 1
@@ -72,7 +68,7 @@ def _question(text, offsets: OffsetTokens, question):
     return {
         "id": str(question.get("id", "")),
         "context": offsets.tokens,
-        "question": offset_tokens(_check_text(question["question"])).tokens,
+        "question": _tokens(question["question"]).tokens,
         "text": text,
         "offsets": offsets,
         "answers": answers,
@@ -80,6 +76,13 @@ def _question(text, offsets: OffsetTokens, question):
         "ending": ending,
         "n_misplaced": n_misplaced,
     }
+
+
+def _tokens(text) -> OffsetTokens:
+    tokens = offset_tokens(text)
+    if not tokens.tokens:
+        raise ValueError(f"text is expected. Received: {text!r}")
+    return tokens
 
 
 def _answers(question):

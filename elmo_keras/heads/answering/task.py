@@ -42,11 +42,10 @@ class Answering(Task):
 
     def read(self, path, *, training=False):
         """The questions of a file; warns of answers that are not at their offset."""
-        return _warned(readers.read_squad(path), path)
+        return _warn_of_misplaced(readers.read_squad(path), path)
 
     def read_rows(self, rows, source, *, training=False):
-        examples = readers.read_questions(rows, source)
-        return _warned(examples, source)
+        return _warn_of_misplaced(readers.read_questions(rows, source), source)
 
     def model_options(self, examples):
         return {
@@ -72,7 +71,7 @@ class Answering(Task):
         if not model.unanswerable:
             return
         outputs = model.example_scores(batches)
-        answers = [best_answer(one, self.longest_answer) for one in outputs]
+        answers = [best_answer(scores, self.longest_answer) for scores in outputs]
         margins = np.array([answer.score - answer.none for answer in answers])
         spans = [answer.span for answer in answers]
         results = [model.result(*pair) for pair in zip(examples, spans)]
@@ -85,7 +84,7 @@ class Answering(Task):
         model.no_answer_score.bias.assign_add([shift])
 
 
-def _warned(examples, source):
+def _warn_of_misplaced(examples, source):
     if n_misplaced := sum(example["n_misplaced"] for example in examples):
         warn(
             f"{source}: answers that are not at their answer_start: {n_misplaced:,}. "

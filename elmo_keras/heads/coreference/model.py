@@ -308,7 +308,7 @@ class CoreferenceModel(TaskModel):
         return scores
 
     def decode(self, scores, examples):
-        return [find_clusters(one, self.singletons) for one in scores]
+        return [find_clusters(document, self.singletons) for document in scores]
 
     def batches(self, examples, **options):
         options["batch_size"] = 1

@@ -75,7 +75,7 @@ class CoreferencePipeline(Pipeline):
     def predict_examples(self, examples):
         """The clusters of each document, read as a whole."""
         scores = map(self._scores, examples)
-        return [find_clusters(one, self.model.singletons) for one in scores]
+        return [find_clusters(document, self.model.singletons) for document in scores]
 
 
 def _bounded_parts(sentences):

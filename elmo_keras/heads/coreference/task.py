@@ -1,6 +1,7 @@
 """Coreference as a task."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -67,10 +68,9 @@ class Coreference(Task):
             documents = list(map(readers.without_singletons, documents))
         if not training:
             return documents
-        kept, n = readers.has_singletons(documents), self.sentences
-        return [
-            part for d in documents for part in readers.windows(d, n, singletons=kept)
-        ]
+        singletons, n = readers.has_singletons(documents), self.sentences
+        parts = (readers.windows(d, n, singletons=singletons) for d in documents)
+        return [*itertools.chain(*parts)]
 
     def texts(self, examples):
         return [sentence for e in examples for sentence in e["sentences"]]
@@ -110,10 +110,10 @@ class Coreference(Task):
 
         def f1(shift):
             results = []
-            for one in outputs:
-                none, antecedents = np.split(one["scores"], [1], axis=1)
-                moved = np.concatenate([none - shift, antecedents], axis=1)
-                results.append(find_clusters(one | {"scores": moved}, model.singletons))
+            for document in outputs:
+                shifts = np.pad([-shift], (0, document["scores"].shape[1] - 1))
+                moved = document | {"scores": document["scores"] + shifts}
+                results.append(find_clusters(moved, model.singletons))
             values = self.scores(self.statistics(model, examples, results)).values()
             return next(iter(values)), -abs(shift)
 

@@ -25,17 +25,17 @@ class SyntaxPipeline(Pipeline):
 
     def trees(self, text: Text, predictions: Sequence) -> list[dict[str, list]]:
         """The columns of a text's sentences; no word after a space is `joined` to another."""
-        trees = []
-        for sentence, spans in zip(predictions, text.spans):
+        trees = [{**tree} for tree in predictions]
+        for tree, spans in zip(trees, text.spans):
             ends = [-1, *(end for _, end in spans)]
-            is_apart = [end < begin for end, (begin, _) in zip(ends, spans)]
             if not isinstance(text.source, str):
-                is_apart = [True] * len(spans)
-            if "joined" in sentence:
-                pairs = zip(sentence["joined"], is_apart)
-                joined = [JOINED[0] if apart else name for name, apart in pairs]
-                sentence = sentence | {"joined": joined}
-            trees.append(sentence)
+                ends = [-1] * len(spans)
+            if "joined" in tree:
+                rows = zip(tree["joined"], ends, spans)
+                tree["joined"] = [
+                    name if end == begin else JOINED[0]
+                    for name, end, (begin, _) in rows
+                ]
         return trees
 
     @property
@@ -49,13 +49,13 @@ class SyntaxPipeline(Pipeline):
 
     def annotate(self, text, predictions):
         results = []
-        for i, sentence in enumerate(self.trees(text, predictions)):
-            columns = sentence | {"head": [head - 1 for head in sentence["head"]]}
-            if "feats" in columns:
-                columns["feats"] = ["" if x == "_" else x for x in columns["feats"]]
-            names = [name for name in (*WORD_COLUMNS, "score") if name in columns]
-            rows = zip(*(columns[name] for name in names))
+        for i, tree in enumerate(predictions):
+            names = [name for name in (*WORD_COLUMNS, "score") if name in tree]
+            rows = zip(*(tree[name] for name in names))
             for (begin, end), row in zip(text.spans[i], rows):
-                values = dict(zip(names, row))
-                results.append(text.at(begin, end, sentence=i, **values))
+                word = text.at(begin, end, sentence=i, **dict(zip(names, row)))
+                word["head"] -= 1
+                if word.get("feats") == "_":
+                    word["feats"] = ""
+                results.append(word)
         return results
