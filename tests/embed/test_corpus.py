@@ -179,10 +179,3 @@ def test_the_command_mixes_layers_and_prints_a_summary(
     actual = read_embeddings(output)
     np.testing.assert_allclose(actual[len(lines) - 1], mixed, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(actual.attributes["mix"], weights, rtol=1e-6)
-
-
-def test_an_error_leaves_no_file(embed, source, tmp_path):
-    source.write_bytes(b"fine\n\xe9t\xe9\n")
-    with pytest.raises(ValueError, match="UTF-8. Line 2"):
-        embed(source, tmp_path / "out.hdf5")
-    assert [*tmp_path.iterdir()] == [source]

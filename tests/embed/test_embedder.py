@@ -18,7 +18,6 @@ from elmo_keras import (
     embed_corpus,
     read_embeddings,
 )
-from elmo_keras.base import progress
 from elmo_keras.embed.engines import backend
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.formats.options import to_config, to_options
@@ -82,12 +81,6 @@ def test_one_sentence_and_none(means, all_layers):
     assert all_layers([]) == []
     lengths = np.linalg.norm(means.encode(SENTENCES, normalize=True), axis=1)
     np.testing.assert_allclose(lengths, [1, 1, 0, 1, 1], atol=1e-6)
-
-
-def test_progress_is_shown_of_one_sentence_too(means, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "BETWEEN_LINES", 0)
-    means.encode("Rivers bend .", progress=True)
-    assert "100%" in capsys.readouterr().err
 
 
 def test_a_stream_has_bounded_memory(means):

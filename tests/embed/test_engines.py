@@ -8,7 +8,6 @@ from tests.support.embedding_runs import text_of
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
-from elmo_keras.embed.engines.engine import pool
 
 SENTENCES = [*text_of(29), "a word"]
 OF_TEXT = {"keep_sentence_boundaries": True, "lower_case": True}
@@ -20,15 +19,6 @@ KINDS = [
     {"layers": "all", "keep_sentence_boundaries": True},
     {"layers": "top", "pooling": "mean", **OF_TEXT},
 ]
-
-
-def test_pooling_is_over_the_tokens_of_each_sentence():
-    tokens = np.float32([[1, -5], [3, -7], [2, 9]])
-    lengths = np.array([2, 0, 1])
-    for pooling, first in ("max", [3, -5]), ("mean", [2, -6]):
-        np.testing.assert_array_equal(
-            pool(tokens, lengths, pooling), [first, [0, 0], [2, 9]]
-        )
 
 
 TOLERANCES = {"float32": 1e-5, "int8": 0.1}  # of numbers up to 4

@@ -8,11 +8,7 @@ import pytest
 from elmo_keras import Elmo
 from elmo_keras.embed.outputs import check_output_folder
 from tests.support.commands import command
-
-
-def tree(folder):
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder): path.read_bytes() for path in files}
+from tests.support.paths import contents
 
 
 @pytest.mark.parametrize(
@@ -32,10 +28,10 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     shutil.copytree(model_directory, "model")
     Path("text.hdf5").write_text("A text .")
     Path("taken.npy.unfinished").touch()
-    before = tree(tmp_path)
+    before = contents(tmp_path)
     arguments = ["text.hdf5", *arguments.split(), "--model=model", "--overwrite"]
     assert problem in error_of(command("embed"), arguments)
-    assert tree(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 def test_what_cannot_be_a_folder_of_parts_is_refused(tmp_path):

@@ -16,7 +16,6 @@ from elmo_keras.commands.command import CommandFailed
 from elmo_keras.jobs.parts import folder_of
 from tests.support import embedding_runs as runs
 from tests.support.processes import descendants, title
-from tests.support.waiting import wait_until
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 
@@ -167,33 +166,6 @@ def test_other_columns_or_parts_are_another_job(job, output):
             job(**{name: other})
 
 
-@pytest.mark.usefixtures("usual_handlers")
-def test_a_killed_and_an_interrupted_command_resume(
-    cluster, lite, tmp_path, output, monkeypatch
-):
-    address = ray.get_runtime_context().gcs_address
-    monkeypatch.setenv("RAY_ADDRESS", address)  # its own would take seconds to start
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(runs.text_of(8_000, seed=1)))
-    command = "embed", text, output, "--model", lite, "--layers", "top", "--pooling"
-    command += "mean", "--tokens-at-once", 64, "--part-kilobytes", 4, "--engine", "ray"
-    with runs.start(*command) as process:
-        runs.wait_for_parts(process, output, 2)
-        workers = at_work(os.getpid())
-        process.kill()
-    assert process.returncode == -signal.SIGKILL, "killed while it worked"
-    wait_until(lambda: not any(AT_WORK in title(pid) for pid in workers))
-    n_parts = runs.n_parts(output)
-    with runs.start(*command) as process:
-        runs.wait_for_parts(process, output, n_parts + 2)
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate()
-    assert process.returncode == 130 and "The same command resumes" in error
-    assert runs.n_parts(output) > n_parts
-    runs.run_whole(*command)
-    check_as_one_file(output, text, lite)
-
-
 def test_an_address_at_which_nobody_listens_is_refused(monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with socket.socket() as other:
@@ -272,16 +244,6 @@ def test_a_sentence_has_one_vector(pooled, layers):
     np.testing.assert_allclose(vectors, expected, rtol=2e-3)
     none = pooled(pa.table({"text": pa.array([], pa.string())}))
     assert none.schema.field("vector").type == pa.list_(pa.float16(), 10)
-
-
-def test_lists_of_tokens_are_not_split(pooled):
-    tokens = pa.table({"text": [["New York", "."]]})
-    text = pa.table({"text": ["New York ."]})
-    assert pooled(tokens)["vector"] != pooled(text)["vector"]
-    lists = np.empty(1, object)
-    lists[0] = np.array(["New York", "."], object)
-    vector = pooled({"text": lists})["vector"][0]
-    np.testing.assert_array_equal(vector, pooled(tokens)["vector"][0].as_py())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras.embed.text_rows import Piece, TextRows, split_pieces
+from elmo_keras.embed.text_rows import TextRows, split_pieces
 
 LINES = ["four", "", "five and more", "one", "ends"]
 
@@ -85,19 +85,3 @@ def test_a_piece_ends_with_the_sentence_that_reaches_the_size(tmp_path):
         path.write_text("")
     (piece,) = pieces()
     assert piece.sentences == [] and piece.index == 0
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"sentences": [b"a b", b"c"]},
-        {"sentences": [b"a", b"b\nc"]},
-        {"sentences": [[b"a"], b"b", b"c"]},
-        {"first": 1},
-        {"ids": ["x", "y", "z"]},
-    ],
-)
-def test_another_piece_has_another_fingerprint(other):
-    piece = Piece(0, 0, [b"a", b"b", b"c"])
-    assert piece._replace(**other).fingerprint != piece.fingerprint
-    assert piece._replace(index=1).fingerprint == piece.fingerprint

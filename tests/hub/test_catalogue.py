@@ -62,10 +62,3 @@ def test_an_address_names_options_with_weights_or_an_archive(name, stem, names):
 def test_an_address_in_another_form_is_refused(name, message):
     with pytest.raises(ValueError, match=message):
         published_model(name)
-
-
-def test_folders_of_addresses_are_short_and_distinct():
-    long = "https://host/" + 300 * "a"
-    names = [folder_name(f"{long}{ending}") for ending in "12"]
-    assert names[0] != names[1] and all(len(name) < 80 for name in names)
-    assert folder_name("hf://a/b").startswith("hf-a-b-")

@@ -3,14 +3,11 @@
 import gc
 import hashlib
 import random
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 
 from elmo_keras.hub import local_files
-from elmo_keras.hub.cache import only_writer
 from elmo_keras.hub.catalogue import RemoteFile
 from elmo_keras.hub.local_files import CHUNK, download_file
 
@@ -90,18 +87,6 @@ def test_offline_a_file_is_read_from_the_cache_or_wanted_by_hand(
     path.write_bytes(WEIGHTS)
     assert get() == path
     assert server.requests == []
-
-
-def test_several_callers_download_a_file_once(server, get, cache, capsys):
-    said = threading.Event()
-    with ThreadPoolExecutor(3) as pool:
-        with only_writer(cache / "model", ""):
-            paths = [pool.submit(get) for _ in range(3)]
-            while not said.wait(0.01):
-                if "Waiting for another download" in capsys.readouterr().err:
-                    said.set()
-        assert {path.result().read_bytes() for path in paths} == {WEIGHTS}
-    assert server.requests == [PATH]
 
 
 def test_a_folder_that_can_not_be_written_is_said(get, cache):

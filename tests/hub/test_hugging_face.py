@@ -15,10 +15,10 @@ from elmo_keras.heads.find import find_head
 from elmo_keras.hub.catalogue import MAX_OPTIONS
 from elmo_keras.hub.local_files import local_files
 from tests.support.heads import make_head
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, contents
 
 TOKEN = "hf_secret"
-FIRST, SECOND = "a" * 40, "b" * 40  # commits
+FIRST = "a" * 40  # a commit
 
 
 @pytest.fixture
@@ -84,12 +84,6 @@ def api(hub, monkeypatch):
     api = Api(hub)
     monkeypatch.setattr(huggingface_hub, "HfApi", lambda *_, **__: api)
     return api
-
-
-def contents(folder):
-    """Name → content of the files below a folder."""
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_options_and_weights_are_downloaded_once_to_the_cache_of_the_hub(

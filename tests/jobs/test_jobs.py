@@ -15,6 +15,7 @@ import pytest
 from elmo_keras import Corpus, Embedder, embed_corpus, pipeline
 from elmo_keras.heads.annotate import command as annotate
 from elmo_keras.training.checkpoint import newest_checkpoint, save_checkpoint
+from tests.support.paths import contents
 
 TEXT = "The bank of Ann .\nIt is n't red .\n\nAnn sleeps , and the river rose .\n"
 OTHER = "Another text .\n" * 9
@@ -264,19 +265,14 @@ def test_the_folder_of_another_job_is_refused(job, folder, states):
     if job.another is None:
         pytest.skip("it is made anew")
     state = states[len(states) // 2]
-    before = tree(state)
+    before = contents(state)
     with pytest.raises(ValueError, match="was made with"):
         job.run(state, **job.another)
-    assert tree(state) == before
+    assert contents(state) == before
     job.run(state, **job.another, overwrite=True)
     another = new_folder(folder.with_name("another"))
     job.run(another, **job.another)
     assert job.result(state) == job.result(another) != job.result(folder)
-
-
-def tree(folder):
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder): path.read_bytes() for path in files}
 
 
 def test_what_is_damaged_is_made_again(job, folder, states, tmp_path):

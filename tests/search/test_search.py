@@ -192,11 +192,6 @@ def test_vectors_are_made_once_and_refused_for_another_text(
     assert find(text, "rain", "--overwrite") == [[("1", "another")]]
 
 
-def test_the_mean_is_computed_only_to_center(text, find, monkeypatch):
-    monkeypatch.setattr(module, "mean_vector", None)
-    assert len(find(text, "rain")[0]) == 5
-
-
 def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     content = b"\xef\xbb\xbffirst\r\n\n \xea\xb0\x80 x\nlast"
     (tmp_path / "text.txt").write_bytes(content)
@@ -327,30 +322,6 @@ def test_vectors_that_are_0_are_never_found(tmp_path, real):
     for found, cosines in *closest(rows, query, top=2), index.closest(query, 2):
         assert found.tolist() == [3] * real
         np.testing.assert_allclose(cosines, [1] * real, atol=1e-6)
-
-
-def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
-    rows, tmp_path
-):
-    path = tmp_path / "index"
-    FaissIndex(path, Vectors(rows), "Flat")
-    before = path.stat().st_mtime_ns
-    FaissIndex(path, Vectors(rows), "Flat")  # exists already
-    assert path.stat().st_mtime_ns == before
-    for vectors, description, center in (
-        (Vectors(rows, "b"), "Flat", False),
-        (Vectors(rows[:9]), "Flat", False),
-        (Vectors(rows), "SQ8", False),
-        (Vectors(rows), "Flat", True),
-    ):
-        with pytest.raises(ValueError, match="was made with"):
-            FaissIndex(path, vectors, description, center=center)
-    vectors = Vectors(rows[:9], "b")
-    index = FaissIndex(path, vectors, "SQ8", overwrite=True)
-    assert len(index.closest(rows[0], 600)[0]) == 9
-    path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(ValueError, match="is damaged, .* --overwrite"):
-        FaissIndex(path, vectors, "SQ8")
 
 
 @pytest.mark.parametrize(

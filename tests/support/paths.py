@@ -1,4 +1,4 @@
-"""Where the checkout, its pages of documentation and the real data are."""
+"""Where the checkout, its pages and the real data are; and what a folder holds."""
 
 import os
 from pathlib import Path
@@ -12,3 +12,9 @@ PAGES = [
     for pattern in ("*.md", ".github/*.md", "docs/**/*.md", "tests/**/README.md")
     for path in sorted(ROOT.glob(pattern))
 ]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Name → content of the files below a folder."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
