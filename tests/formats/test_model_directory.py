@@ -67,6 +67,9 @@ def test_vectors_need_no_readable_vocabulary(directory):
     Elmo.from_pretrained(directory)
     with pytest.raises(ValueError, match="should hold <S>"):
         load_bilm(directory)
+    (directory / "vocab.txt").write_text("<S>\n</S>\n<UNK>\nother\nwords\n")
+    with pytest.raises(ValueError, match="vocab.txt is not the one"):
+        load_bilm(directory)
 
 
 def test_missing_and_wrong_files_are_named(directory, tmp_path):

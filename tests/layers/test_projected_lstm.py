@@ -23,7 +23,6 @@ NUMBERS = np.random.default_rng(1)
 # Inputs, state (output, cell), kernel, recurrent kernel, bias, projection kernel.
 SHAPES = (4, 6, 3), (4, 5), (4, 7), (3, 28), (5, 28), (28,), (7, 5)
 VALUES = [tf.constant(NUMBERS.normal(size=shape)) for shape in SHAPES]
-INPUTS = tf.random.stateless_normal((3, 8, 5), seed=(1, 2))
 
 
 def plain(values, mask, reverse):

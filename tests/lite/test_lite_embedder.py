@@ -1,7 +1,6 @@
 """Embedding by LiteRT, in programs and by commands, without TensorFlow."""
 
 import errno
-import json
 import os
 import pickle
 import shutil
@@ -12,7 +11,7 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, Embedder, read_embeddings
+from elmo_keras import Elmo, Embedder
 from elmo_keras.embed.engines import litert
 from elmo_keras.formats.model_directory import find_model, save_model
 from elmo_keras.formats.variables import published_arrays
@@ -23,12 +22,8 @@ from tests.support.commands import command
 from tests.support.exported import elmo_layer
 from tests.support.paths import ROOT
 
-embed, export, search = map(command, ("embed", "export", "search"))
-train_head = command("train-head")
-
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert")
 
-LITE = "--format", "litert"
 SENTENCES = ["A short sentence .", "", ["Two", "tokens"], "한국어 🙂"]
 
 
@@ -97,16 +92,6 @@ def test_processes_that_start_together_convert_once_also_after_one_was_killed(
     assert len([*cache.rglob("*.tflite")]) == 1
 
 
-def test_an_interrupted_conversion_leaves_nothing(model_directory, cache, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        Embedder(model_directory)
-    assert not [*cache.rglob("*.tflite")]
-
-
 def full_disk(path, file):
     raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -162,43 +147,13 @@ def test_models_with_equal_names_sizes_and_times_are_two(cache, tmp_path):
     assert not np.array_equal(*vectors)
 
 
-def test_the_command_embeds_without_tensorflow(exact, tmp_path):
-    (tmp_path / "text").write_text("A short sentence .\nTwo tokens\n")
-    code = "import sys; from elmo_keras.commands.console import main; "
-    code += "assert main(['embed', *sys.argv[1:]]) == 0; "
-    code += "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}"
-    output = tmp_path / "out.npy"
-    command = [sys.executable, "-c", code, tmp_path / "text", output, "--model", exact]
-    subprocess.run(command, check=True)
-    expected = Embedder(exact, pooling="mean")(["A short sentence ."])
-    np.testing.assert_array_equal(read_embeddings(output)[0], expected[0])
-
-
 def test_the_command_writes_the_file_of_a_layer(elmo_with_mix, exact, tmp_path):
     words = keras.Input((None,), dtype="string")
     keras.Model(words, elmo_with_mix(words)).save(tmp_path / "m.keras")
-    files = tmp_path / "m.keras", tmp_path / "m.tflite"
-    assert export([*files, *LITE, "--arithmetic", "float32"]) == 0
+    files, options = (tmp_path / "m.keras", tmp_path / "m.tflite"), "--format litert"
+    options += " --arithmetic float32"
+    assert command("export")([*files, *options.split()]) == 0
     assert files[1].read_bytes() == exact.read_bytes()
-
-
-@pytest.mark.journey
-def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_path):
-    text, tagged = tmp_path / "text", tmp_path / "tagged"
-    text.write_text("a bank by the river\nthe other bank\n")
-    tagged.write_text("the O\nbank B-LOC\n\nother O\n\n" * 9)
-    int8 = "--model", model_directory, "--arithmetic", "int8"
-    training = "--train", tagged, "--output", tmp_path / "out", "--epochs", 1
-    for run, arguments in (
-        (embed, [text, tmp_path / "out.hdf5", *int8]),
-        (search, [text, "--model", model_directory, *int8[2:], "bank"]),
-        (train_head, ["ner", *training, *int8]),
-    ):
-        assert run([*map(str, arguments)]) == 0
-    attributes = read_embeddings(tmp_path / "out.hdf5").attributes
-    assert attributes["arithmetic"] == "int8 by LiteRT"
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert results["settings"]["arithmetic"] == "int8"
 
 
 @pytest.mark.parametrize(

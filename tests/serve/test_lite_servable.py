@@ -7,10 +7,6 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis.get_model_metadata_pb2 import (
-    GetModelMetadataRequest,
-    SignatureDefMap,
-)
 
 from elmo_keras.serve.config import Config, ModelConfig
 from elmo_keras.serve.versions import Versions
@@ -59,18 +55,6 @@ def test_text_is_split_as_that_of_the_model(tmp_path):
     texts = {"sentences": np.array(["It's late! \xff".encode("latin-1")], object)}
     outputs = servable.run(servable.signature("default"), texts, ("sequence_len",))
     assert outputs["sequence_len"] == [5] and servable.tokenizer == "words"
-
-
-def test_signatures_are_described_as_those_of_an_export(stub, exported_elmo):
-    asked = GetModelMetadataRequest(metadata_field=["signature_def"])
-    asked.model_spec.name = "elmo"
-    described = SignatureDefMap()
-    stub.GetModelMetadata(asked).metadata["signature_def"].Unpack(described)
-    ranks = {key: tf.rank(x) for key, x in expected(exported_elmo).items()}
-    assert {*described.signature_def} == {"default", "tokens", "serving_default"}
-    for signature in described.signature_def.values():
-        shapes = {key: x.tensor_shape for key, x in signature.outputs.items()}
-        assert {key: len(shape.dim) for key, shape in shapes.items()} == ranks
 
 
 def test_a_file_that_is_replaced_answers_as_a_newer_version(
