@@ -106,15 +106,6 @@ def test_all_layers_and_the_top_one_are_layers_of_the_bilm(config, elmo, eagerly
             Elmo(config, layers="all", **of_mix)
 
 
-def test_dropout_and_l2_act_in_training(config, eagerly):
-    elmo = elmo_layer(config, dropout=0.5, l2=0.25)
-    tokens = tf.constant([["a"] * 20])
-    assert 0.3 < np.mean(elmo(tokens, training=True) == 0) < 0.7
-    assert not np.any(elmo(tokens) == 0)
-    scalars = elmo.mixes[0].scalars.numpy()
-    assert float(sum(elmo.losses)) == pytest.approx(0.25 * np.square(scalars).sum())
-
-
 OF_SHAPE = "^`inputs` should be strings .* Received: .* of shape"
 NO_TENSOR = "Received: an object of type"
 BEFORE_TOKENS = 'padded with "" after their tokens'
@@ -169,18 +160,6 @@ def test_a_model_fitted_on_strings_is_saved_and_loaded(config, tmp_path):
     model.fit(dataset, shuffle=False, verbose=0)
     changed = [np.any(a != b) for a, b in zip(before, elmo.get_weights(), strict=True)]
     assert changed == [w.trainable for w in elmo.weights] and sum(changed) == 2
-    loaded = saved_and_loaded(model, tmp_path / "tagger.keras")
-    np.testing.assert_array_equal(loaded(TOKENS), model(TOKENS))
-
-
-@pytest.mark.journey
-def test_int8_of_keras_leaves_the_layer_alone(config, tmp_path):
-    elmo = Elmo(config)
-    words, expected = keras.Input(**STRINGS), elmo(TOKENS)
-    model = keras.Model(words, keras.layers.Dense(2)(elmo(words)))
-    with pytest.warns(UserWarning, match="does not have a `quantize` method"):
-        model.quantize("int8")
-    np.testing.assert_array_equal(elmo(TOKENS), expected)
     loaded = saved_and_loaded(model, tmp_path / "tagger.keras")
     np.testing.assert_array_equal(loaded(TOKENS), model(TOKENS))
 

@@ -2,7 +2,6 @@
 
 import pickle
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,21 +117,6 @@ def test_models_at_a_path_travel_with_the_pipeline(
         missing(TEXT)
 
 
-def test_a_folder_of_another_pipeline_keeps_none_of_its_models(
-    model_directory, lite_file, tmp_path
-):
-    ner = make_head("ner", model_directory, tmp_path)
-    models = (model_directory, ner), (lite_file("int8"), "en-ner"), ("en", ner)
-    for model, head in models:
-        nlp = spacy.blank("en")
-        nlp.add_pipe("elmo", config={"model": str(model), "layers": "top"})
-        nlp.add_pipe("elmo_ner", config={"model": str(head)})
-        nlp.to_disk(tmp_path / "saved")
-        doc, expected = spacy.load(tmp_path / "saved")(TEXT), nlp(TEXT)
-        np.testing.assert_array_equal(doc.tensor, expected.tensor)
-        assert [str(e) for e in doc.ents] == [str(e) for e in expected.ents]
-        names = [path.name for path in (tmp_path / "saved").glob("*/model*")]
-        assert len(names) == sum(Path(m).exists() for m in (model, head))
 
 
 def test_components_score_and_name_their_labels_as_spacys_do():

@@ -1,7 +1,6 @@
 """The package's heads are made again, on tiny files."""
 
 import gzip
-import itertools
 import re
 
 import pytest
@@ -31,18 +30,6 @@ def test_heads_are_made_with_their_cards_once(model_directory, tmp_path, capsys)
     capsys.readouterr()
     make_heads.main(tmp_path, output, "en-srl", **short)
     assert "epoch" not in capsys.readouterr().out
-
-
-@pytest.mark.journey
-def test_types_of_entities_are_joined_and_handles_are_no_names(data):
-    sets = make_heads.entity_sets(data("en_ner_btc").parent)
-    sizes = {name: [*map(len, parts)] for name, parts in sets.items()}
-    assert sizes[make_heads.UNER] == [12_543, 2_001]
-    assert sizes[make_heads.TWEETS] == [5_338, 2_000]
-    for example in itertools.chain(*itertools.chain(*sets.values())):
-        for token, tag in zip(example["tokens"], example["tags"], strict=True):
-            assert tag[2:] in ("", "PER", "LOC", "ORG")
-            assert tag == "O" or not make_heads.HANDLE.fullmatch(token)
 
 
 def test_a_handle_is_one_token_and_an_adjective_no_place():

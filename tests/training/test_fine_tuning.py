@@ -16,7 +16,6 @@ from elmo_keras.formats.variables import write_weights
 from elmo_keras.training import progress, report
 from elmo_keras.training.inputs import python_reference
 from elmo_keras.training.run import WARM_UP_STEPS
-from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
 from tests.support.commands import command
 from tests.support.models import randomize
@@ -187,19 +186,3 @@ def test_wrong_starts_are_refused(
     arguments = [a.format(**places) for a in change(checkpoint)]
     assert message in error_of(train, [*files, *arguments])
     assert not (tmp_path / "tuned").exists()
-
-
-@pytest.mark.journey  # it trains a model of its own
-def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_boundaries(files, tmp_path):
-    source = many_langs.write_files(tmp_path / "ko", many_langs.model_files())
-    reused = prepared([*files, "--init", str(source), "--warm-up", "0"])
-    start = load_bilm(source)
-    assert_same_weights(*map(weights_but_the_softmax, (reused.model.bilm, start)))
-    (part,) = next(iter(reused.streams.batches(0)))
-    boundaries = {many_langs.WORDS.index(word) + 1 for word in ("<bos>", "<eos>")}
-    assert boundaries <= set(part["characters"][:, 0].numpy())
-    assert reused.attempt(tmp_path / "tuned", n_steps=2)
-    tuned = load_bilm(tmp_path / "tuned")
-    assert tuned.config == start.config
-    for new, old in zip(tuned.get_weights()[:-2], start.get_weights(), strict=True):
-        assert (new != old).any()

@@ -4,23 +4,18 @@ import contextlib
 import itertools
 import os
 import random
-import signal
-import subprocess
-import sys
-from unittest import mock
 
 import numpy as np
 import pytest
 
 from elmo_keras.base.files import only_process
 from elmo_keras.formats.model_directory import load_bilm
-from elmo_keras.training import checkpoint, validation
+from elmo_keras.training import checkpoint
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS
 from elmo_keras.training.streams import ZERO_STATE
 from tests.support.commands import command, replaced
-from tests.support.paths import ROOT
-from tests.support.training_runs import DYING_PROGRAM, prepared
+from tests.support.training_runs import prepared
 
 train = command("train")
 
@@ -88,18 +83,6 @@ def test_kills_change_no_bit_of_the_result(small_run, tmp_path):
     assert largest_difference(tmp_path / "model", whole) == 0
 
 
-@pytest.mark.journey
-def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_path):
-    files = [*small_run, "--output", str(tmp_path / "model")]
-    command = [sys.executable, "-c", DYING_PROGRAM, "8", *files]
-    process = subprocess.run(command, cwd=ROOT)
-    assert process.returncode == -signal.SIGKILL
-    assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("06")
-    assert train(files) == 0
-    # The process has one CPU device, this one has two, so products are cut differently.
-    assert largest_difference(tmp_path / "model", uninterrupted) < 1e-5
-
-
 def test_a_stop_before_the_first_evaluation_keeps_what_was_learned(reused, tmp_path):
     assert not reused.attempt(tmp_path, stop=stop_after(4))
     assert len(reused.model.run.progress.held_out) == 2
@@ -124,20 +107,6 @@ def test_stops_and_a_damaged_checkpoint_cost_steps(reused, uninterrupted, tmp_pa
     newest.write_bytes(content)
     with pytest.warns(UserWarning, match="08.hdf5 is damaged.*Trying the previous one"):
         assert reused.attempt(tmp_path / "model")
-    assert largest_difference(tmp_path / "model", uninterrupted) == 0
-
-
-def test_a_disk_without_room_for_the_model_loses_no_checkpoint(
-    reused, uninterrupted, tmp_path, monkeypatch
-):
-    full, write = OSError(28, "No space left on device"), validation.save_model
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
-        writes = mock.Mock(side_effect=[*2 * [mock.DEFAULT], full], wraps=write)
-        patch.setattr(validation, "save_model", writes)
-        reused.attempt(tmp_path / "model")
-    kept = checkpoints(tmp_path / "model" / CHECKPOINTS)
-    assert len(kept) == 2 and all(map(checkpoint.read_checkpoint, kept))
-    assert reused.attempt(tmp_path / "model")  # with room again
     assert largest_difference(tmp_path / "model", uninterrupted) == 0
 
 

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import shutil
 import signal
 import types
 from unittest import mock
@@ -76,23 +75,6 @@ def test_it_trains_on_files_and_saves_a_model(trained):
     assert newest_checkpoint(model / CHECKPOINTS)[1]["progress"]["epoch"] == 2
     elmo = Elmo.from_pretrained(model)
     assert np.isfinite(elmo(np.array([["a", "cat"]], object))).all()
-
-
-@pytest.mark.journey
-def test_evaluation_is_a_command_that_needs_a_softmax(trained, tmp_path, capsys):
-    after = trained.shown.split("after training: ")[1].splitlines()[0]
-    valid = ["--valid", str(trained.model.parent / "valid.txt"), "--evaluate"]
-    assert train([*valid, "--output", str(trained.model)]) == 0
-    assert f"Held-out perplexity:{after}" in capsys.readouterr().out
-    shutil.copytree(trained.model, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "training" / "softmax.hdf5").unlink()
-    assert train([*valid, "--output", str(tmp_path)]) == 2
-    assert "should have a softmax and its vocabulary" in capsys.readouterr().err
-    words = tmp_path / "vocab.txt"
-    shutil.copytree(trained.model, tmp_path, dirs_exist_ok=True)
-    words.write_text(words.read_text().replace("cat", "cow"))
-    with pytest.raises(ValueError, match="vocab.txt is not the one"):
-        load_bilm(tmp_path)
 
 
 def test_python_reference_is_the_default_text(tmp_path, capsys):
