@@ -3,14 +3,13 @@
     python -m tests.benchmarks.raw_text DATA [--no-spacy] [--heads NAME …]
 
 DATA is the folder of the corpora, whose dev parts are read; scores go into the package's
-file, those of spaCy too unless it is left out. Sentences, words, parts of
-speech and trees are scored by `udtools`, the scorer of CoNLL 2018, on EWT's paragraphs and on ten
-sentences of GSD joined by spaces; "sentence ends" are F1 of the places where sentences
-end. Entities are spans of characters with their types, micro F1; KLUE's official figures
-are F1 over characters in strict IOB2, macro first, by `seqeval`, on the sentences that
-`ko-ner` did not learn from. Roles count with their predicate, found by the head; a
-document of coreference is its tokens joined by spaces, all documents are scored as one by
-`scorch`. "Gold tokens" are the corpora's.
+file, those of spaCy too unless it is left out. Words, parts of speech and trees are scored
+by `udtools`, the scorer of CoNLL 2018, on EWT's paragraphs and on ten sentences of GSD
+joined by spaces. Entities are spans of characters with their types, micro F1; KLUE's
+official figures are F1 over characters in strict IOB2, macro first, by `seqeval`, on the
+sentences that `ko-ner` did not learn from. Roles count with their predicate, found by the
+head; a document of coreference is its tokens joined by spaces, all documents are scored as
+one by `scorch`.
 """
 
 import contextlib
@@ -41,12 +40,11 @@ from elmo_keras.hub.catalogue import BOX
 from tests.benchmarks import runner
 from tools import make_heads as make
 
-Span = tuple[int, int]
 Entity = tuple[int, int, str]
 KLUE = "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
-TREES = "Tokens Sentences Words UPOS XPOS UFeats Lemmas UAS LAS".split()
 ALSO = dict(UAS="UAS", UPOS="UPOS", XPOS="XPOS", UFeats="FEATS", Lemmas="LEMMA")
 KLUE_HELD_OUT = 0.2  # by the recipe of `ko-ner`
+COLUMNS = "pipeline", "text", "score", "elmo-keras", "spaCy", "also"
 
 
 class Document(NamedTuple):
@@ -72,8 +70,7 @@ def main(data: Path, /, *, no_spacy: bool = False, heads: tuple[str, ...] = ()) 
         }
         official = workers["official"]
         print(f"Scored by {official.hello}, F1 × 100.\n")
-        columns = "measure", "raw text", "gold tokens", "spaCy, raw"
-        runner.head("pipeline, text", *columns)
+        runner.head(*COLUMNS)
         ewt = list(read_treebank(data / "en_ewt/en_ewt-ud-dev.conllu"))
         gum = list(read_treebank(data / "en_ud_gum/en_gum-ud-dev.conllu"))
         gsd = list(read_treebank(data / "ko_ud_gsd/ko_gsd-ud-dev.conllu", 10))
@@ -109,6 +106,8 @@ def main(data: Path, /, *, no_spacy: bool = False, heads: tuple[str, ...] = ()) 
         for name in heads or scorers:
             rows = [{"pipeline": name} | row for row in scorers[name]()]
             make.record(BOX / "scores.json", rows)
+            for row in rows:
+                runner.row(*(row.get(column, "") for column in COLUMNS))
 
 
 def score_row(
@@ -200,12 +199,10 @@ def score_words(
         columns.append(
             [Document(d.text, x["sentences"]) for d, x in zip(gold, read_by_spacy)]
         )
-    scores = [official_scores(official, gold, documents) for documents in columns]
-    for measure in scores[0]:
-        on_gold = f"{100 * right / len(tags):.2f}" if measure == "UPOS" else ""
-        own, *others = (f"{score[measure]:.2f}" for score in scores)
-        runner.row(f"`{name}`, {title}", measure, own, on_gold, *others or [""])
-    own, *others = (score["UPOS"] for score in scores)
+    own, *others = (
+        official_scores(official, gold, to_conllu(documents), ["UPOS"])["UPOS"]
+        for documents in columns
+    )
     more: dict[str, Any] = {"spaCy": round(others[0], 2)} if others else {}
     return [
         score_row(f"{title}, raw text", "F1 of UPOS", own, **more),
@@ -217,18 +214,10 @@ def words_of(documents: list[Document]) -> list[list[str]]:
     return [[d.text[a:b] for a, b, _ in s] for d in documents for s in d.sentences]
 
 
-def official_scores(official, gold, documents):
-    scores = official.ask(
-        "universal_dependencies",
-        gold="".join(d.rows for d in gold),
-        system=to_conllu(documents),
-        measures=["Sentences", "Words", "UPOS"],
-    )
-    counts = [
-        count_spans(*([(s[-1][1], s[-1][1], "") for s in d.sentences] for d in pair))
-        for pair in zip(gold, documents)
-    ]
-    return {"sentence ends": micro_f1(counts)} | scores
+def official_scores(official, gold, system, measures):
+    gold = "".join(document.rows for document in gold)
+    options = {"gold": gold, "system": system, "measures": measures}
+    return official.ask("universal_dependencies", **options)
 
 
 def score_trees(
@@ -242,17 +231,7 @@ def score_trees(
             conllu(text, [pipe], predictions)
             for text, predictions in predict_texts([pipe], read)
         ]
-        columns.append(
-            official.ask(
-                "universal_dependencies",
-                gold="".join(d.rows for d in gold),
-                system="".join(rows),
-                measures=TREES,
-            )
-        )
-    for measure in TREES:
-        cells = [f"{scores[measure]:.2f}" for scores in columns]
-        runner.row(f"`{name}`, {title}", measure, *cells, "")
+        columns.append(official_scores(official, gold, "".join(rows), ["LAS", *ALSO]))
     return [
         score_row(
             text,
@@ -288,24 +267,19 @@ def score_entities(
             for first, last, type_ in entities(by_id[name]["tags"]):
                 spans.append((words[first][0], words[last - 1][1], type_))
         gold.append(spans)
-    on_tokens = pipe([e["tokens"] for e in examples])
-    cells = [f1_of_entities([entities(e["tags"]) for e in examples], on_tokens), None]
+    of_spacy: dict[str, Any] = {}
     if read_by_spacy:
         found = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
-        cells[1] = micro_f1(map(count_spans, gold, found))
-    for change, how in (
-        (str, "raw text"),
-        (str.lower, "lower case"),
-        (str.upper, "capitals"),
+        of_spacy["spaCy"] = round(micro_f1(map(count_spans, gold, found)), 2)
+    for change, how, more in (
+        (str, "raw text", of_spacy),
+        (str.lower, "lower case", {}),
+        (str.upper, "capitals", {}),
     ):
         texts = ["".join(map(change, d.text)) for d in documents]
         assert [*map(len, texts)] == [len(d.text) for d in documents]
         own = f1_of_entities(gold, pipe(texts))
-        texts = ["" if x is None else f"{x:.2f}" for x in cells]
-        runner.row("`en-ner`, UNER", f"entities, {how}", f"{own:.2f}", *texts)
-        more: dict[str, Any] = {} if cells[1] is None else {"spaCy": round(cells[1], 2)}
         rows.append(score_row(f"{make.UNER}, {how}", "F1", own, **more))
-        cells = [None, None]
     return rows
 
 
@@ -317,17 +291,11 @@ def score_tweets(data: Path) -> list[dict]:
         begins, spans = [0, *ends], entities(example["tags"])
         gold.append([(begins[a], ends[b - 1] - 1, t) for a, b, t in spans])
         texts.append(" ".join(example["tokens"]))
-    values = []
-    for wanted, inputs in (
-        (gold, texts),
-        ([entities(e["tags"]) for e in examples], [e["tokens"] for e in examples]),
-    ):
-        rows = pipeline("en-ner")(inputs)
-        rows = [[r for r in row if r["text"][0] not in "@#"] for row in rows]
-        values.append(f1_of_entities(wanted, rows))
-    cells = (f"{x:.2f}" for x in values)
-    runner.row("`en-ner`, tweets", "names, without handles and hashtags", *cells, "")
-    return [score_row(f"{make.TWEETS}, raw text", "F1", values[0])]
+    rows = [
+        [r for r in row if r["text"][0] not in "@#"]
+        for row in pipeline("en-ner")(texts)
+    ]
+    return [score_row(f"{make.TWEETS}, raw text", "F1", f1_of_entities(gold, rows))]
 
 
 def f1_of_entities(gold: Iterable, results: Iterable[list[dict]]) -> float:
@@ -348,9 +316,6 @@ def score_klue(path: Path, official: runner.Worker) -> list[dict]:
     system = [bio_tags(spans, len(text)) for (_, spans), text in zip(found, texts)]
     gold = [list(tags) for _, tags in held_out]
     scores = official.ask("entities", gold=gold, system=system)
-    for average in ("macro", "micro"):
-        measure = f"characters, strict IOB2, {average}"
-        runner.row("`ko-ner`, KLUE", measure, f"{scores[average]:.2f}", "", "")
     also = f"KLUE's macro F1 {scores['macro']:.2f}"
     title = "KLUE, a fifth, raw text, characters"
     return [score_row(title, "F1", scores["micro"], also=also)]
@@ -364,7 +329,6 @@ def score_roles(documents: list[Document], path: Path) -> list[dict]:
         spans = {(predicate, *span) for span in entities(example["tags"])}
         gold.setdefault(tuple(example["tokens"]), set()).update(spans)
     pipe = pipeline("en-srl")
-    on_tokens = zip(gold.values(), map(frames, pipe([*map(list, gold)])))
     pairs = []
     for document, found in zip(documents, pipe([d.text for d in documents])):
         wanted, known = set(), set()
@@ -377,23 +341,17 @@ def score_roles(documents: list[Document], path: Path) -> list[dict]:
                     for at, first, end, label in frames_
                 }
         pairs.append((wanted, {x for x in frames(found) if x[0] in known}))
-    columns, raw = (pairs, [*on_tokens]), []
-    for measure in ("predicates", "arguments, exact"):
-        cells = []
-        for column in columns:
-            some = [
-                [
-                    [x for x in row if (x[3] == "V") == (measure == "predicates")]
-                    for row in pair
-                ]
-                for pair in column
-            ]
-            cells.append(micro_f1([count_spans(*pair) for pair in some]))
-        raw.append(cells[0])
-        cells = (f"{x:.2f}" for x in cells)
-        runner.row("`en-srl`, PropBank over EWT", measure, *cells, "")
-    title, also = "EWT, raw text, its own predicates", f"predicates {raw[0]:.2f}"
-    return [score_row(title, "F1", raw[1], also=also)]
+    predicates, arguments = (
+        micro_f1(
+            count_spans(
+                *([x for x in row if (x[3] == "V") == is_predicate] for row in pair)
+            )
+            for pair in pairs
+        )
+        for is_predicate in (True, False)
+    )
+    title, also = "EWT, raw text, its own predicates", f"predicates {predicates:.2f}"
+    return [score_row(title, "F1", arguments, also=also)]
 
 
 def frames(results: list[dict]) -> set[tuple]:
@@ -409,27 +367,20 @@ def frames(results: list[dict]) -> set[tuple]:
 def score_coreference(path: Path, title: str, official: runner.Worker) -> list[dict]:
     documents = [without_singletons(d) for d in read_documents(path)]
     pipe = pipeline("en-coref")
-    gold, on_tokens, raw, in_text = [], [], [], []
+    gold, found = [], []
     for i, document in enumerate(documents):
         tokens = [token for sentence in document["sentences"] for token in sentence]
         ends = [*itertools.accumulate(len(token) + 1 for token in tokens)]
-        (found,) = pipe.predict_examples([{"sentences": document["sentences"]}])
-        for clusters, target in ((document["clusters"], gold), (found, on_tokens)):
-            target += [[[i, a, b] for a, b in cluster] for cluster in clusters]
-        in_text += [
+        gold += [
             [[i, ends[a] - len(tokens[a]) - 1, ends[b] - 1] for a, b in cluster]
             for cluster in document["clusters"]
         ]
-        raw += [
+        found += [
             [[i, m["start"], m["end"]] for m in cluster]
             for cluster in pipe(" ".join(tokens))
         ]
-    cells = [
-        official.ask("coreference", gold=key, system=response)
-        for key, response in ((in_text, raw), (gold, on_tokens))
-    ]
-    runner.row(f"`en-coref`, {title}", "CoNLL F1", *(f"{x:.2f}" for x in cells), "")
-    return [score_row(f"{title}, raw text", "CoNLL F1", cells[0])]
+    f1 = official.ask("coreference", gold=gold, system=found)
+    return [score_row(f"{title}, raw text", "CoNLL F1", f1)]
 
 
 def score_answers(path: Path, unanswerable: Path) -> list[dict]:
@@ -439,12 +390,8 @@ def score_answers(path: Path, unanswerable: Path) -> list[dict]:
         results.append(pipeline("en-qa")(questions, [e["text"] for e in examples]))
     texts, answers = [r["text"] for r in results[0]], [e["answers"] for e in some[0]]
     scores = squad_scores(squad_statistics(texts, answers))
-    for measure, value in scores.items():
-        runner.row("`en-qa`, `en_qa`", measure, f"{100 * value:.2f}", "", "")
     has_answer = [bool(e["answers"]) for e in some[1]]
     area = roc_auc_score(has_answer, [r["score"] for r in results[1]])
-    measure = "area under the ROC curve: has the text an answer?"
-    runner.row("`en-qa`, `en_qa_unanswerable`", measure, f"{area:.2f}", "", "")
     title, also = "SQuAD and others, `en_qa`, raw text", 100 * scores["exact match"]
     return [
         score_row(title, "F1", 100 * scores["F1"], also=f"exact match {also:.2f}"),
@@ -460,7 +407,6 @@ def score_reviews(path: Path) -> list[dict]:
         for r, (*_, y) in zip(results, rows)
     ]
     value = 100 * sum(right) / len(right)
-    runner.row("`ko-sentiment`, NSMC", "accuracy", f"{value:.2f}", "", "")
     return [score_row("Naver reviews, raw text", "accuracy", value, part="test")]
 
 
