@@ -113,18 +113,6 @@ def test_a_finished_run_on_data_in_memory_is_read_and_its_card_has_the_call(trai
         train_ner(ROWS[:8], output="out")
 
 
-@pytest.mark.parametrize(
-    "kind", ["classify", pytest.param("entail", marks=pytest.mark.journey)]
-)
-def test_texts_without_tokens_are_learned_and_scored(kind, eagerly, model_directory):
-    names = ["text"] if kind == "classify" else ["premise", "hypothesis"]
-    rows = [dict.fromkeys(names, x) | {"label": x} for x in ("p", "n")]
-    rows[0] |= dict.fromkeys(names, "")
-    options = {"model": str(model_directory), "units": 3, "epochs": 1}
-    head = train_head(kind, train=rows, dev=rows[:1], **options)
-    assert len(head.evaluate(rows).predictions) == 2
-
-
 def test_labels_that_say_nothing_are_refused_and_new_ones_in_dev_named(train_ner):
     options = {"word_dim": 2, "model": "none"}
     with pytest.raises(ValueError, match="train should have two labels .* Found: p"):
@@ -310,29 +298,6 @@ def test_vectors_are_those_of_the_file_and_trained_unless_they_are_frozen(
     np.testing.assert_array_equal(table[2], [1, 2, 3])  # not in the training text
     change = np.abs(table[3] - [4, 5, 6])
     assert np.all(change > 0.01) and np.all(change < 0.2)
-
-
-@pytest.mark.journey
-def test_runs_with_other_vectors_are_other_runs(eagerly):
-    def is_refused(message, **options):
-        with pytest.raises(ValueError, match=message):
-            with_vectors(**options)
-
-    vectors = {"word_vectors": "vectors"}
-    with_vectors(word_dim=3)
-    is_refused("word_vectors None; this run has ", **vectors)
-    RESULTS.unlink()
-    with_vectors(**vectors)
-    before = RESULTS.read_bytes()
-    message = "freeze_word_vectors False; this run has True"
-    is_refused(message, **vectors, freeze_word_vectors=True)
-    text = Path("vectors").read_text()
-    Path("vectors").write_text(f"{text}stars 0 0 0\n")  # not in the text
-    with_vectors(**vectors)
-    assert RESULTS.read_bytes() == before
-    Path("vectors").write_text(text.replace("5", "0"))
-    is_refused("made with word_vectors ", **vectors)
-    is_refused("; this run has 100; .*None. Name another folder.")
 
 
 @pytest.mark.parametrize(

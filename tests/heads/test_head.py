@@ -1,5 +1,6 @@
 """The files of heads: what is saved and read, and damages that one line names."""
 
+import functools
 import itertools
 import json
 import os
@@ -87,75 +88,49 @@ def test_every_weight_of_a_head_is_checked(kind, head, tmp_path):
         assert name.split("|")[0] in str(error.value), (name, change)
 
 
+MISSING = object()  # the value of a field that is left out
+CONTROLS = "A\x1b[31m", "A\nB", "A\tB", "A\u2028", "A\x07", "\ud800"
+PRIVATE = "http://127.0.0.1:8000/lm", "https://localhost/lm", "https://10.0.0.1/lm"
+PRIVATE += "https://host.org@10.0.0.1/lm", "file:///etc"
+
+
 @pytest.mark.parametrize(
-    ("kind", "change", "reason"),
+    ("kind", "field", "value", "reason"),
     [
-        ("pos", lambda card: card.clear(), "`kind` is missing"),
-        ("pos", lambda card: card.update(kind="tag"), "`kind` should be one of pos, "),
-        ("pos", lambda card: card.update(other=1), "`other` is not known"),
-        ("pos", lambda card: card.update(tokenizer="x"), "`tokenizer` should be one"),
-        (
-            "pos",
-            lambda c: c.update(language='"><script>'),
-            "`language` should be a code",
-        ),
-        *(
-            ("pos", lambda c, name=name: c.update(language_model=name), "public host")
-            for name in (
-                "http://127.0.0.1:8000/lm",
-                "https://localhost/lm",
-                "https://10.0.0.1/lm",
-                "https://host.org@10.0.0.1/lm",
-                "file:///etc",
-            )
-        ),
-        (
-            "pos",
-            lambda c: c.update(language_model="a\x1b[2J"),
-            "without tabs and contr",
-        ),
-        *(
-            (
-                "pos",
-                lambda c, tag=tag: c["model"].update(tags=["X", tag, "Y"]),
-                "without tabs and",
-            )
-            for tag in ("A\x1b[31m", "A\nB", "A\tB", "A\u2028", "A\x07", "\ud800")
-        ),
-        (
-            "ud",
-            lambda c: c["model"].update(relations=["a\tb"]),
-            "`relations` should be",
-        ),
-        (
-            "ud",
-            lambda c: c["model"]["labels"].update(lemma=["=a\tb"]),
-            "`lemma` should",
-        ),
-        (
-            "ud",
-            lambda c: c["model"].update(lemmas={"a": "\n"}),
-            "`lemmas` should be one",
-        ),
-        ("pos", lambda card: card["elmo"].update(layers=3), "`layers` should be one"),
-        ("pos", lambda card: card["elmo"].update(n_layers=1e9), "should be int"),
-        ("pos", lambda card: card["model"].pop("tags"), "`tags` is missing"),
-        ("pos", lambda card: card["model"].update(tags=[1, 2, 3]), "be list[str]"),
-        ("pos", lambda card: card["model"].update(tags=["X", "X", "Y"]), "each once"),
-        ("pos", lambda card: card["model"].update(units=10**9), "from 0 to 32768"),
-        ("sentiment", lambda c: c["model"].update(threshold=None), "should be float"),
-        ("ud", lambda c: c["model"]["labels"].update(upos=["X", "X"]), "each once"),
-        ("qa", lambda card: card.pop("elmo"), "`elmo` is missing"),
-        ("coref", lambda c: c["model"].update(hidden_units=2**15 + 1), "0 to 32768"),
-        ("coref", lambda card: card["model"].update(hidden_units=7), "shape"),
-        ("coref", lambda card: card["model"].update(longest="3"), "should be int"),
-        ("coref", lambda card: card["model"].update(other=1), "other"),
+        ("pos", "kind", MISSING, "`kind` is missing"),
+        ("pos", "kind", "tag", "`kind` should be one of pos, "),
+        ("pos", "other", 1, "`other` is not known"),
+        ("pos", "tokenizer", "x", "`tokenizer` should be one"),
+        ("pos", "language", '"><script>', "`language` should be a code"),
+        ("pos", "language_model", "a\x1b[2J", "without tabs and contr"),
+        *(("pos", "language_model", name, "public host") for name in PRIVATE),
+        *(("pos", "model.tags", ["X", x, "Y"], "without tabs and") for x in CONTROLS),
+        ("ud", "model.relations", ["a\tb"], "`relations` should be"),
+        ("ud", "model.labels.lemma", ["=a\tb"], "`lemma` should"),
+        ("ud", "model.lemmas", {"a": "\n"}, "`lemmas` should be one"),
+        ("pos", "elmo.layers", 3, "`layers` should be one"),
+        ("pos", "elmo.n_layers", 1e9, "should be int"),
+        ("pos", "model.tags", MISSING, "`tags` is missing"),
+        ("pos", "model.tags", [1, 2, 3], "be list[str]"),
+        ("pos", "model.tags", ["X", "X", "Y"], "each once"),
+        ("pos", "model.units", 10**9, "from 0 to 32768"),
+        ("sentiment", "model.threshold", None, "should be float"),
+        ("ud", "model.labels.upos", ["X", "X"], "each once"),
+        ("qa", "elmo", MISSING, "`elmo` is missing"),
+        ("coref", "model.hidden_units", 2**15 + 1, "0 to 32768"),
+        ("coref", "model.hidden_units", 7, "shape"),
+        ("coref", "model.longest", "3", "should be int"),
+        ("coref", "model.other", 1, "other"),
     ],
 )
-def test_cards_of_heads_are_checked(kind, change, reason, head, tmp_path):
+def test_cards_of_heads_are_checked(kind, field, value, reason, head, tmp_path):
     folder = shutil.copytree(head(kind), tmp_path / "head")
     card = json.loads((folder / HEAD).read_text())
-    change(card)
+    *path, name = field.split(".")
+    part = functools.reduce(dict.__getitem__, path, card)
+    part[name] = value
+    if value is MISSING:
+        del part[name]
     (folder / HEAD).write_text(json.dumps(card))
     with pytest.raises(ValueError, match=f"{folder} should hold a whole head") as error:
         pipeline(folder)
@@ -197,6 +172,8 @@ def test_a_head_is_saved_with_the_frozen_language_model_below_it(
     assert not (tmp_path / "head").exists()
     save_head(path, str(model_directory), tmp_path / "head")
     assert pipeline(tmp_path / "head")("The bank")[1]["text"] == "bank"
+    with pytest.raises(ValueError, match="roles of given predicates"):
+        pipeline(save_task_model("srl", model_directory, tmp_path))
 
 
 @pytest.mark.parametrize("kind", ["ner", "emotions", "qa", "coref"])

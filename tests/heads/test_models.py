@@ -12,17 +12,14 @@ import tensorflow as tf
 from elmo_keras import pipeline
 from elmo_keras.heads import (
     ESIM,
-    Classification,
     CoreferenceModel,
     DependencyParser,
-    Entailment,
     QuestionAnswering,
     Tagger,
     TextClassifier,
     TokenVectors,
 )
 from elmo_keras.heads.answering.decoding import best_answer
-from elmo_keras.heads.best_epoch import fit_until_best, score_model
 from elmo_keras.heads.coreference.decoding import find_clusters
 from elmo_keras.heads.coreference.model import document_inputs
 from elmo_keras.heads.kinds import KINDS, load
@@ -34,7 +31,6 @@ from tests.support.commands import command
 from tests.support.task_models import (
     SENTENCES,
     SPEAKERS,
-    WORDS,
     built,
     text_inputs,
     token_vectors,
@@ -236,11 +232,6 @@ VARIANTS = [
     pytest.param(name, marks=[] if name in QUICK else pytest.mark.journey)
     for name in CASES
 ]
-
-
-def random_texts(n, rng, longest=5):
-    lengths = rng.integers(1, longest + 1, n)
-    return [rng.choice(WORDS, length).tolist() for length in lengths]
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
@@ -448,48 +439,6 @@ def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     assert command("train-head")(given) == 0
     assert "epoch" not in capsys.readouterr().out
     assert (output / "results.json").read_bytes() == content
-
-
-def with_several_labels(n, rng):
-    """Which of two words a text has."""
-    texts = random_texts(n, rng)
-    return [{"tokens": t, "labels": [w for w in WORDS[:2] if w in t]} for t in texts]
-
-
-def entailments(n, rng):
-    """Whether the premise has the hypothesis's word."""
-    premises, hypotheses = random_texts(n, rng), random_texts(n, rng, longest=1)
-    return [
-        {"premise": p, "hypothesis": h, "label": str(h[0] in p)}
-        for p, h in zip(premises, hypotheses)
-    ]
-
-
-@pytest.mark.journey
-@pytest.mark.parametrize(
-    "task, examples, options",
-    [
-        (Classification(), with_several_labels, {"units": 7}),
-        (Entailment(), entailments, {"units": 11, "dropout": 0.0}),
-    ],
-)
-def test_a_model_learns_made_up_examples(task, examples, options):
-    rng = np.random.default_rng(0)
-    train, held_out = examples(300, rng), examples(80, rng)
-    model = task.make_model(token_vectors(), train, **options)
-    model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
-    batches = model.batches(train, labels=task.targets(train, model), batch_size=10)
-
-    def score():
-        return score_model(task, model, held_out, model.batches(held_out))
-
-    found = fit_until_best(model, batches, score, epochs=10, patience=5).results
-    assert min(found["losses"]) < found["losses"][0] / 2
-    assert next(iter(found["dev"].values())) > 0.85
-    if task.kind == "classify":
-        answers = model.predict([e["tokens"] for e in held_out])
-        wanted = [e["labels"] for e in held_out]
-        assert sum(a == w for a, w in zip(answers, wanted)) > 0.9 * len(held_out)
 
 
 def test_predict_takes_lists_of_equal_lengths():

@@ -5,7 +5,6 @@ import importlib
 import itertools
 import pickle
 import re
-import subprocess
 import sys
 import unicodedata
 import warnings
@@ -17,7 +16,6 @@ from elmo_keras import pipeline
 from elmo_keras.heads.answering.pipeline import AnswerPipeline
 from elmo_keras.heads.pipeline import predict_texts
 from elmo_keras.heads.texts import Text, join, read_text
-from tests.support.heads import save_task_model
 
 RAW = (
     "Dr. Kim saw the bank 👩\u200d🚀.\r\nIt isn't cafe\u0301 7.5!\r\n\r\n"
@@ -179,23 +177,6 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
             find(*texts)
 
 
-@pytest.mark.journey
-def test_a_saved_task_model_answers_by_tensorflow(tagger, model_directory, tmp_path):
-    find = pipeline(save_task_model("pos", model_directory, tmp_path))
-    results, light = find(RAW), tagger(RAW)
-    assert [r["text"] for r in results] == [r["text"] for r in light]
-    np.testing.assert_allclose(
-        [r["score"] for r in results], [r["score"] for r in light], atol=0.05
-    )
-    find = pipeline(save_task_model("ner", model_directory, tmp_path))
-    assert all([*r] == KEYS for r in find(RAW))
-    find = pipeline(str(save_task_model("sentiment", model_directory, tmp_path)))
-    assert find(["The bank", "Ann"])[1]["label"] in "01"
-    path = save_task_model("srl", model_directory, tmp_path)
-    with pytest.raises(ValueError, match="roles of given predicates"):
-        pipeline(path)
-
-
 def test_another_script_is_warned_of(head):
     find = pipeline(head("pos", language="en"))
     with pytest.warns(UserWarning, match="reads English; most letters"):
@@ -243,17 +224,6 @@ def test_coreference_bounds_a_sentence_and_its_padding(head):
         parts = find.split(texts)
     assert join(parts) == texts.sentences
     assert all(len(p) * max(map(len, p)) <= 2**16 for p in parts) and len(parts) == 2
-
-
-def test_tagging_and_answering_take_no_tensorflow(head):
-    code = (
-        "import sys\nfrom elmo_keras import pipeline\n"
-        f"print(pipeline({str(head('pos'))!r})('The bank.')[1]['text'])\n"
-        f"pipeline({str(head('qa'))!r})('Who?', 'Ann.')\n"
-        "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}"
-    )
-    run = [sys.executable, "-c", code]
-    assert subprocess.check_output(run, text=True).strip() == "bank"
 
 
 def test_a_pipeline_leaves_the_collector_as_it_was():

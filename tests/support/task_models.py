@@ -3,13 +3,11 @@
 import json
 from types import SimpleNamespace
 
-import keras
 import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.heads import TokenVectors
 from elmo_keras.text.tokens import padded_tokens
-from tests.support.commands import command
 from tests.support.models import randomize
 from tests.support.sizes import CONFIG
 
@@ -67,26 +65,6 @@ def document(words, name="d"):
     return f"#begin document ({name}); part 000\n{body}\n#end document\n"
 
 
-def trained(task, folder, options, capsys, **texts):
-    """Trains the baseline on files; returns its scores, and the loaded model."""
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    given = (
-        f"--train {folder}/train --dev {folder}/dev --output {folder}/out --model none"
-    )
-    given += " --dropout 0 --layer-dropout 0 --character-dim 2 --learning-rate 0.01 "
-    assert run_command(task, (given + options).split()) == 0
-    results = json.loads((folder / "out" / "results.json").read_text())
-    with capsys.disabled():
-        print(f"\n{task.kind}: {results['dev']}, {results['seconds']} s")
-    return results["dev"], keras.models.load_model(folder / "out" / "model.keras")
-
-
 def scores_of(task, model, examples, results):
     """The scores of what a model predicts, by name."""
     return task.scores(task.statistics(model, examples, results))
-
-
-def run_command(task, arguments):
-    """The status of the command that trains heads of a task's kind."""
-    return command("train-head")([task.kind, *arguments])

@@ -1,7 +1,6 @@
 """Annotated texts in all formats, as the command writes them."""
 
 import gzip
-import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -58,21 +57,9 @@ RAW = "  Two  spaces,\ta tab.\u200bAnd\u00a0more!No space (a|b \\ c).\u2003 "
 
 def test_conllu_gives_raw_text_back(head, tmp_path):
     raw = [RAW, "one", " . ", "a\u200b b", "x" * 5, "🙂 🙂\u200d🙂 e\u0301 gone\u200b."]
-    assert_text_is_given_back(raw, head("pos"), tmp_path)
-
-
-@pytest.mark.nightly  # two thousand lines
-@pytest.mark.filterwarnings("ignore:ko-pos reads Korean")
-def test_conllu_gives_lines_of_reviews_back(data, tmp_path):
-    with data("ko_nsmc/ratings_train.txt").open(encoding="utf-8") as file:
-        reviews = [line.split("\t")[1] for line in itertools.islice(file, 2_000)]
-    assert_text_is_given_back(reviews, "ko-pos", tmp_path)
-
-
-def assert_text_is_given_back(raw, head, folder):
-    text, output = folder / "text.txt", folder / "o.conllu"
+    text, output = tmp_path / "text.txt", tmp_path / "o.conllu"
     text.write_text("".join(f"{line}\n" for line in raw), encoding="utf-8", newline="")
-    assert annotate([text, output, "--with", head]) == 0
+    assert annotate([text, output, "--with", head("pos")]) == 0
     texts = []
     for block in output.read_text("utf-8").removesuffix("\n\n").split("\n\n"):
         *_, comment = (line for line in block.split("\n") if line[0] == "#")

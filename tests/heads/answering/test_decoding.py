@@ -26,12 +26,6 @@ def test_the_span_is_the_best_of_all_with_its_probability(time, longest):
     assert decisions == {True, False}
 
 
-def test_an_answer_has_at_most_the_chosen_number_of_tokens():
-    starts, ends = np.eye(9)[2], np.eye(9)[5] + 0.5 * np.eye(9)[4]
-    assert best_answer((starts, ends, -9.0), 4).span == (2, 5)
-    assert best_answer((starts, ends, -9.0), 3).span == (2, 4)
-
-
 TEXT = "  Ann,  서울에서 1990년 \u200bx"
 
 

@@ -3,7 +3,6 @@
 import functools
 import itertools
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -90,13 +89,3 @@ def test_an_answer_is_a_piece_of_the_text():
     assert (whole, short) == ("서울에서", "서울")
     with pytest.raises(ValueError, match="at least one word. Received: ' ' and"):
         answer(model, " ", "Who?")
-
-
-@pytest.mark.journey
-def test_a_graph_builds_a_model_and_gives_the_same(unoptimized_graphs):
-    keras.utils.clear_session()  # no random numbers were drawn, as in a new process
-    vectors = token_vectors(None, words=["ann", "who"])
-    new = QuestionAnswering(vectors, unanswerable=True, units=3)
-    for actual, expected in zip(new.outputs(INPUTS), new(INPUTS), strict=True):
-        # A graph may sum products in another order.
-        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6)

@@ -1,11 +1,11 @@
-"""Coreference as a task, and its command."""
+"""Coreference as a task."""
 
 import sys
 
 import numpy as np
 import pytest
 
-from elmo_keras.heads import Coreference, CoreferenceModel, read_documents
+from elmo_keras.heads import Coreference, CoreferenceModel
 from elmo_keras.heads.best_epoch import score_model
 from tests.support import task_models as support
 from tests.support.task_models import built, token_vectors
@@ -80,21 +80,6 @@ def test_links_are_as_likely_as_raises_f1_most(tmp_path):
     task.calibrate(model, documents, batches)
     shift = bias.numpy() - before
     assert f1_with(shift) >= max(scores) > min(scores)
-
-
-@pytest.mark.journey
-def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    texts = {"train": stories(80, rng), "dev": stories(30, rng)}
-    options = "--units 10 --hidden-units 20 --word-dim 20 --epochs 5 --longest 2"
-    options += " --mentions-per-token 0.8"
-    scores, model = support.trained(Coreference, tmp_path, options, capsys, **texts)
-    # By chance: one of two people.
-    assert scores["CoNLL F1"] > 0.85
-    (found,) = model.predict([[["Eve", "met", "Tom"], ["He", "smiled"]]])
-    assert found == [[(2, 2), (3, 3)]]
-    documents = read_documents(tmp_path / "dev")
-    assert {len(document["clusters"]) for document in documents} == {1}
 
 
 def test_without_scipy_no_file_is_read(monkeypatch):
