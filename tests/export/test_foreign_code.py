@@ -5,7 +5,6 @@ Each test has the calls of a kind of program that people published for google/el
 TensorFlow's estimators; `hub.load` takes its place, and the calls stay.
 """
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -24,7 +23,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 PADDED = [tokens + [""] * (max(LENGTHS) - len(tokens)) for tokens in TOKENS]
-COLUMN = tf.constant(SENTENCES)[:, None]  # notebooks keep a text in a column
 
 
 @pytest.fixture(scope="module")
@@ -92,23 +90,6 @@ def test_a_hub_layer_trains_exactly_the_mix(
     names = [w.name for w, b in zip(layer.weights, before) if np.any(w != b)]
     assert sorted(names) == ["mix_0/gamma:0", "mix_0/scalars:0"][: 2 * trainable]
     assert len(layer.losses) == 1 and len(before) == len(exported_elmo.weights)
-
-
-def test_a_layer_around_a_module(elmo):
-    """The rank of what `squeeze` returns is unknown in a graph."""
-
-    def embed(x):
-        text = tf.squeeze(tf.cast(x, tf.string))
-        return elmo(text, signature="default", as_dict=True)["default"]
-
-    entry = keras.Input((1,), dtype="string")
-    size = elmo(["a"]).shape[-1:]
-    hidden = keras.layers.Lambda(embed, output_shape=size)(entry)
-    model = keras.Model(entry, keras.layers.Dense(1)(hidden))
-    assert all(fitted(model, COLUMN))
-    assert model.predict(COLUMN, verbose=0).shape == (len(SENTENCES), 1)
-    graph = tf.function(embed, input_signature=[tf.TensorSpec((None, 1), "string")])
-    np.testing.assert_allclose(graph(COLUMN[:1]), graph(COLUMN)[:1], atol=1e-6)
 
 
 def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):

@@ -77,14 +77,6 @@ def test_lengths_that_do_not_fit_are_refused(loaded, session, lengths, expected)
             session("tokens", [output], inputs)
 
 
-def test_any_bytes_and_a_token_of_a_megabyte_are_words(loaded, exported_elmo):
-    tokens = [b"\xff\xfe\x00", b"x" * 2**20, b"x" * 48]
-    outputs = loaded.signatures["tokens"](tokens=[tokens], sequence_len=[3])
-    np.testing.assert_allclose(outputs["elmo"], exported_elmo([tokens]), atol=1e-6)
-    long, cut = outputs["word_emb"][0, 1:]
-    np.testing.assert_array_equal(long, cut)
-
-
 def operations(session, output):
     """The number of operations that an output took, by kind, from the run's log."""
     metadata = v1.RunMetadata()

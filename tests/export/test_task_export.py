@@ -9,11 +9,10 @@ import tensorflow as tf
 from elmo_keras.export.version_paths import export_metadata
 from elmo_keras.heads import CoreferenceModel, Tagger
 from elmo_keras.heads.head import keras_model, read_head
-from elmo_keras.heads.tagger.entities import entities
 from elmo_keras.heads.tagger.graph import answers
 from elmo_keras.text.tokens import padded_tokens
 from tests.support.commands import command
-from tests.support.exported_tasks import BIO, TASKS, constants
+from tests.support.exported_tasks import NER_TAGS, TASKS, constants
 from tests.support.heads import make_head
 from tests.support.task_models import token_vectors
 
@@ -22,33 +21,6 @@ KINDS = [
     "ner",
     *(pytest.param(k, marks=pytest.mark.journey) for k in TASKS if k != "ner"),
 ]
-
-
-def decoded(strings):
-    return [text.decode() for text in np.array(strings)]
-
-
-def test_spans_are_the_entities_of_the_tags(exported_task):
-    _, signatures, _ = exported_task("ner")
-    found = signatures["tokens"](**constants(TASKS["ner"].tokens()))
-    alone = np.array(found["scores"])
-    outputs = {name: x.numpy() for name, x in found.items()}
-    for i, tags in enumerate(TASKS["ner"].decode(outputs)):
-        expected, n = entities(tags), int(found["span_count"][i])
-        spans = zip(
-            found["span_begins"][i, :n].numpy(),
-            found["span_ends"][i, :n].numpy(),
-            decoded(found["span_types"][i, :n]),
-        )
-        assert [*spans] == expected
-        scores = found["span_scores"][i, :n].numpy()
-        for (begin, end, _), score in zip(expected, scores):
-            assert 0 < score <= alone[i, begin:end].min() + 1e-6
-            assert end > begin + 1 or score == pytest.approx(alone[i, begin], rel=1e-4)
-        assert np.all(found["span_begins"][i, n:] == -1)
-        assert not np.any(found["span_scores"][i, n:])
-        assert not np.any(alone[i, len(tags) :])
-    assert int(tf.reduce_sum(found["span_count"])) > 3
 
 
 def check_rows(found, alone, begin):
@@ -98,23 +70,6 @@ def test_no_texts_and_texts_without_words_are_answered(exported_task, kind):
     assert all(len(x) == 0 for x in signatures["default"](**empty).values())
 
 
-@pytest.mark.journey
-def test_an_answer_has_scores_and_places_that_count_characters(exported_task):
-    _, signatures, _ = exported_task("qa")
-    texts = TASKS["qa"].texts
-    found = signatures["default"](**constants(texts))
-    is_none = np.array(found["begin"]) < 0
-    assert 0 < is_none.sum() < len(is_none)
-    same = np.isclose(found["score"], found["no_answer_score"])
-    has_words = np.array([bool(context.strip()) for context in texts["context"]])
-    np.testing.assert_array_equal(same, is_none)
-    assert np.all((np.array(found["score"]) > 0) == has_words)
-    for i, context in enumerate(texts["context"]):
-        begin, end = int(found["begin"][i]), int(found["end"][i])
-        answer = found["answer"][i].numpy().decode()
-        assert answer == (context[begin:end] if begin >= 0 else "")
-
-
 def test_what_does_not_fit_is_refused(exported_task):
     _, signatures, _ = exported_task("ner")
     call = signatures["tokens"]
@@ -152,14 +107,14 @@ def test_texts_that_would_take_all_memory_are_refused(
 def test_the_description_names_the_tags(exported_task):
     _, _, version = exported_task("ner")
     info = export_metadata(version)
-    assert (info["task_model"], info["tags"]) == ("Tagger", BIO)
+    assert (info["task_model"], info["tags"]) == ("Tagger", NER_TAGS)
     assert info["needs"] == [] and info["tokenizer"] == "spaces"
 
 
 @pytest.mark.parametrize(
     ("make", "option", "message"),
     [
-        (partial(Tagger, tags=BIO), "--as-dict", "--as-dict is not for a model"),
+        (partial(Tagger, tags=NER_TAGS), "--as-dict", "--as-dict is not for a model"),
         (partial(CoreferenceModel, units=2), "--version=1", "can't be exported"),
     ],
 )

@@ -7,7 +7,6 @@ import pytest
 from elmo_keras.export.version_paths import (
     MAX_VERSION,
     archive_path,
-    check_export,
     new_version,
     versions,
 )
@@ -46,14 +45,6 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     Path("blocked/serving").touch()
     before = sorted(folder.rglob("*"))
     assert problem in error_of(command("export"), arguments.split())
-    assert sorted(folder.rglob("*")) == before
-
-
-@pytest.mark.parametrize("output", ["new", "versions", "model", "model/exports"])
-def test_an_output_beside_or_in_the_model_is_fine(folder, output):
-    before = sorted(folder.rglob("*"))
-    model = [Path("model/options.json"), Path("model/weights.hdf5")]
-    check_export(Path(output), None, model, archive=True, serving_files=True)
     assert sorted(folder.rglob("*")) == before
 
 

@@ -1,18 +1,12 @@
 """Small models of all tasks that are exported, with their texts and answers."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.heads import (
-    ESIM,
-    QuestionAnswering,
-    Tagger,
-    TextClassifier,
-)
-from elmo_keras.heads.model import TaskModel
+from elmo_keras.heads import QuestionAnswering
+from tests.support.heads import MAKERS, SPANS
 from tests.support.models import randomize
 from tests.support.task_models import built, token_vectors
 
@@ -25,16 +19,41 @@ CONTEXTS = [
     "zwei (drei) vier",
 ]
 QUESTIONS = ["Wer?", "어디?", "Was?", "Wieviel ein?"]
-BIO = ["B-ORT", "B-PER", "I-ORT", "I-PER", "O"]
+NER_TAGS = SPANS
 
 
 class ExportedTask(NamedTuple):
-    """A model, requests for its signatures, and its own answers."""
+    """A kind of model, requests for its signatures, and its own answers."""
 
-    model: Callable[[], TaskModel]
+    kind: str  # of `MAKERS`
     texts: dict[str, list]  # the inputs of `default`
-    answers: Callable[[TaskModel], Any]  # of the model's own method
-    output: str  # that holds them
+    output: str  # that holds the answers
+    seed: int = 0  # of weights whose answers differ
+
+    def model(self):
+        """A model with large random weights."""
+        if self.kind == "qa":
+            options = {"unanswerable": True, "endings": ["에서", "서", "i", "n"]}
+            model = QuestionAnswering(token_vectors(), units=3, **options)
+        else:
+            model = MAKERS[self.kind](token_vectors())
+        return randomize(built(model), self.seed, scale=2.0)
+
+    def answers(self, model) -> list:
+        """What the model's own method gives."""
+        if self.output == "answer":
+            rows = zip(*self.texts.values())
+            inputs = ({"context": [c], "question": [q]} for c, q in rows)
+            return [
+                model.predict(row)[0] if row["context"][0].strip() else ""
+                for row in inputs
+            ]
+        inputs = {
+            n: x if n == "predicate" else tokens_of(x) for n, x in self.texts.items()
+        }
+        if "sentences" in inputs:
+            inputs["tokens"] = inputs.pop("sentences")
+        return model.predict(inputs)
 
     def tokens(self) -> dict:
         """The inputs of `tokens`, with columns beyond the longest text."""
@@ -49,18 +68,6 @@ class ExportedTask(NamedTuple):
 
     def decode(self, outputs: dict) -> list:
         """What an export gives, in the form of the model's method."""
-        if self.output == "head":
-            lengths = outputs["sequence_len"]
-            return [
-                {
-                    name: [
-                        x if name == "head" else x.decode()
-                        for x in outputs[name][i, :n]
-                    ]
-                    for name in ("head", "deprel", "upos", "lemma")
-                }
-                for i, n in enumerate(lengths)
-            ]
         rows = np.vectorize(bytes.decode, otypes=[object])(outputs[self.output])
         if self.output == "tags":
             return [tags[:n].tolist() for tags, n in zip(rows, outputs["sequence_len"])]
@@ -74,83 +81,23 @@ def padded(texts, width=9):
     return ragged.to_tensor("", shape=(None, width)).numpy()
 
 
-def _built(model, seed=0):
-    """A model with large random weights, of a seed whose answers differ."""
-    return randomize(built(model), seed, scale=2.0)
-
-
 def tokens_of(texts):
     """The tokens of texts that are split at spaces."""
     return [text.split() for text in texts]
 
 
-def _tagger(crf=True, **options):
-    model = Tagger(token_vectors(), tags=BIO, units=3, crf=crf, **options)
-    return _built(model, seed=0 if crf else 1)
-
-
-def _classifier(seed, *labels, **options):
-    model = TextClassifier(token_vectors(), labels=[*labels], units=3, **options)
-    return _built(model, seed)
-
-
-def _answered(model):
-    pairs = zip(CONTEXTS, QUESTIONS)
-    return [
-        model.predict({"context": [c], "question": [q]})[0] if c.strip() else ""
-        for c, q in pairs
-    ]
-
-
-def _predicted(model):
-    return model.predict(tokens_of(SENTENCES))
-
-
+TEXTS = {"sentences": SENTENCES}
 REAL = [text for text in SENTENCES if text]  # a predicate needs a token
+ROLES = {"sentences": REAL, "predicate": [1, 0, 5]}
+PAIRS = {"premise": SENTENCES, "hypothesis": OTHERS}
+ASKED = {"context": CONTEXTS, "question": QUESTIONS}
 TASKS = {
-    "ner": ExportedTask(_tagger, {"sentences": SENTENCES}, _predicted, "tags"),
-    "srl": ExportedTask(
-        lambda: _tagger(crf=False, predicate_dim=2),
-        {"sentences": REAL, "predicate": [1, 0, 5]},
-        lambda model: model.predict(
-            {"tokens": tokens_of(REAL), "predicate": [1, 0, 5]}
-        ),
-        "tags",
-    ),
-    "classify": ExportedTask(
-        lambda: _classifier(1, "gut", "schlecht"),
-        {"sentences": SENTENCES},
-        _predicted,
-        "label",
-    ),
-    "multi_label": ExportedTask(
-        lambda: _classifier(3, "a", "b", "c", multi_label=True),
-        {"sentences": SENTENCES},
-        _predicted,
-        "predicted_labels",
-    ),
-    "entail": ExportedTask(
-        lambda: _built(ESIM(token_vectors(), labels=["nein", "ja"], units=3)),
-        {"premise": SENTENCES, "hypothesis": OTHERS},
-        lambda model: model.predict(
-            {"premise": tokens_of(SENTENCES), "hypothesis": tokens_of(OTHERS)}
-        ),
-        "label",
-    ),
-    "qa": ExportedTask(
-        lambda: _built(
-            QuestionAnswering(
-                token_vectors(),
-                unanswerable=True,
-                units=3,
-                endings=["에서", "서", "i", "n"],
-            ),
-            3,
-        ),
-        {"context": CONTEXTS, "question": QUESTIONS},
-        _answered,
-        "answer",
-    ),
+    "ner": ExportedTask("ner", TEXTS, "tags"),
+    "srl": ExportedTask("srl", ROLES, "tags", seed=1),
+    "classify": ExportedTask("sentiment", TEXTS, "label", seed=1),
+    "multi_label": ExportedTask("emotions", TEXTS, "predicted_labels", seed=3),
+    "entail": ExportedTask("entail", PAIRS, "label"),
+    "qa": ExportedTask("qa", ASKED, "answer", seed=3),
 }
 
 
