@@ -117,8 +117,6 @@ def test_models_at_a_path_travel_with_the_pipeline(
         missing(TEXT)
 
 
-
-
 def test_components_score_and_name_their_labels_as_spacys_do():
     nlp = spacy.blank("en")
     nlp.add_pipe("elmo_ner")
