@@ -70,7 +70,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         check_process()
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
-        self.config = config = ElmoConfig.of(config)
+        self.config = config = ElmoConfig.from_any(config)
         self.vocabulary_size = vocabulary_size
         self.dropout = dropout
         self.return_state = return_state

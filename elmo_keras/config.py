@@ -186,7 +186,7 @@ class ElmoConfig:
         return 0.0 if self.is_of_many_langs else 1.0
 
     @classmethod
-    def of(cls, config: "ElmoConfig | Mapping[str, Any]") -> "ElmoConfig":
+    def from_any(cls, config: "ElmoConfig | Mapping[str, Any]") -> "ElmoConfig":
         """The configuration itself, or one of these fields."""
         if isinstance(config, Mapping):
             return cls(**config)

@@ -111,7 +111,7 @@ class Elmo(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.supports_jit = False  # XLA has no strings
-        self.config = ElmoConfig.of(config)
+        self.config = ElmoConfig.from_any(config)
         self.num_representations = num_representations
         self.layer_choice = layers
         self.dropout = dropout
@@ -207,10 +207,7 @@ class Elmo(keras.layers.Layer):
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights=weights)
-        mix_gamma = 1.0
-        if files.mix is not None and layers == "mix" and mix is None:
-            mix, mix_gamma = files.mix.scalars, files.mix.gamma
-        gamma = mix_gamma if gamma is None else gamma
+        mix, gamma = files.initial_mix(layers, mix, gamma)
         with values_read_later():
             elmo = cls(files.config, layers=layers, mix=mix, gamma=gamma, **kwargs)
             elmo.build()

@@ -66,14 +66,14 @@ class ExportedElmo(keras.layers.Layer):
         self.output_shapes = {name: tuple(spec.shape) for name, spec in outputs.items()}
         check_choices(sorted(self.output_shapes), output_key=output_key)
         for variable in self.loaded.variables:
-            own = keras.Variable(
+            weight = keras.Variable(
                 variable,
                 shape=variable.shape,
                 dtype=variable.dtype.name,
                 trainable=variable.trainable,
                 name=variable.name.split(":")[0].replace("/", "_"),
             )
-            self._track_variable(own)
+            self._track_variable(weight)
         self.built = True
 
     def __call__(self, inputs, *args, **kwargs):

@@ -153,8 +153,8 @@ FAULTS = [
     ),
     Fault(
         "elmo_keras/lite/lstm_graph.py",
-        "c = graph.clip(graph.add(kept, new), cell_clip)",
-        "c = graph.add(kept, new)",
+        "c = graph.clip(graph.add(remembered, new), cell_clip)",
+        "c = graph.add(remembered, new)",
         "tests/lite/test_lite_elmo.py",
     ),
     # Vectors.

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.commands.markdown_table import markdown_table
+from elmo_keras.base.markdown_table import markdown_table
 
 ROOT = Path(__file__).parent.parent
 BOX = ROOT / "elmo_keras" / "box"

@@ -120,7 +120,7 @@ class ElmoPipe(_Component):
 class _Analyzer(_Component):
     """Runs a pipeline over the sentences of documents; a document without any is one."""
 
-    type = "words"  # of the pipeline
+    type = "words"  # the pipeline's
 
     def __init__(self, nlp: Language, name: str, model: str):
         super().__init__(absolute_head(model), self._load_pipeline)

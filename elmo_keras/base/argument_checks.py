@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-MAX_SIZE = 2**31 - 1  # of a dimension
-MAX_FLOAT = 3e38  # of float32
+MAX_SIZE = 2**31 - 1  # the largest dimension
+MAX_FLOAT = 3e38  # about the largest float32
 
 _REPR = reprlib.Repr()
 _REPR.maxlevel = 4
@@ -156,7 +156,7 @@ def _has_type(value, expected):
     if expected is Any:
         return True
     if origin is types.UnionType:
-        return any(_has_type(value, one) for one in inner)
+        return any(_has_type(value, hint) for hint in inner)
     if origin is list:
         return isinstance(value, list) and all(_has_type(v, *inner) for v in value)
     if origin is dict:

@@ -97,7 +97,7 @@ def on_disk(path: Path, mode: str = "wb") -> Iterator[Any]:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path; the file written there replaces `path` at the end."""
     for left_over in left_overs(path):
-        left_over.unlink(missing_ok=True)  # of a process that was killed
+        left_over.unlink(missing_ok=True)  # a process was killed
     temporary = temporary_path(path)
     try:
         yield temporary

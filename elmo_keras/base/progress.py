@@ -40,7 +40,8 @@ class Progress(tqdm):
 
     def __init__(self, iterable=None, **options):
         file, progress = options.pop("file", sys.stderr), options.pop("progress", True)
-        if file is None or getattr(file, "closed", False):  # as of programs in a window
+        # Programs in a window have no standard error.
+        if file is None or getattr(file, "closed", False):
             file, progress = io.StringIO(), False
         terminal = hasattr(file, "isatty") and file.isatty()
         defaults = {

@@ -21,12 +21,12 @@ def _integer(text: str) -> int:
 
 def _finite(text: str) -> float:
     with contextlib.suppress(ValueError):
-        if math.isfinite(number := float(text)):
-            return number
+        if math.isfinite(value := float(text)):
+            return value
     raise ValueError("Must be a finite number.")
 
 
-def _number(read: Callable[[str], N], *words: str, **bounds: float) -> Parameter:
+def _numeric(read: Callable[[str], N], *words: str, **bounds: float) -> Parameter:
     """An option with a number or several, or with a word of these in place of one.
 
     cyclopts itself would take 1.5 for 2, and none for None.
@@ -37,18 +37,18 @@ def _number(read: Callable[[str], N], *words: str, **bounds: float) -> Parameter
         if token.value in words:
             return token.value
         try:
-            number = read(token.value)
-            check(type_, number)
+            value = read(token.value)
+            check(type_, value)
         except ValueError as error:
             message = f"{error} Received: {token.value}"
             if words:
                 message = f"Must be {', '.join(words)}, or a number. {message}"
             raise CoercionError(msg=message, token=token) from None
-        return number
+        return value
 
     def convert_all(type_, tokens):
-        numbers = tuple(convert(type_, token) for token in tokens)
-        return numbers[0] if len(numbers) == 1 else numbers
+        values = tuple(convert(type_, token) for token in tokens)
+        return values[0] if len(values) == 1 else values
 
     return Parameter(converter=convert_all, allow_leading_hyphen=not bounds)
 
@@ -56,22 +56,22 @@ def _number(read: Callable[[str], N], *words: str, **bounds: float) -> Parameter
 def _split_at_commas(_, tokens) -> list[float]:
     text = tokens[0].value
     try:
-        return [_finite(number) for number in text.split(",")]
+        return [_finite(part) for part in text.split(",")]
     except ValueError as error:
         raise ValueError(f"{error} Received: {text}") from None
 
 
-Count = Annotated[int, _number(_integer, gte=1)]
-Counts = Annotated[tuple[int, int], _number(_integer, gte=1)]
-Index = Annotated[int, _number(_integer, gte=0)]
-Positive = Annotated[float, _number(_finite, gt=0)]
-NonNegative = Annotated[float, _number(_finite, gte=0)]
-Finite = Annotated[float, _number(_finite)]
-Rate = Annotated[float, _number(_finite, gte=0, lt=1)]
-Share = Annotated[float, _number(_finite, gt=0, lte=1)]
-Seconds = Annotated[float, _number(_finite, gte=0, lte=86400)]
-Seed = Annotated[int, _number(_integer, gte=0, lt=2**32)]
-Port = Annotated[int, _number(_integer, gte=0, lt=2**16)]
+Count = Annotated[int, _numeric(_integer, gte=1)]
+Counts = Annotated[tuple[int, int], _numeric(_integer, gte=1)]
+Index = Annotated[int, _numeric(_integer, gte=0)]
+Positive = Annotated[float, _numeric(_finite, gt=0)]
+NonNegative = Annotated[float, _numeric(_finite, gte=0)]
+Finite = Annotated[float, _numeric(_finite)]
+Rate = Annotated[float, _numeric(_finite, gte=0, lt=1)]
+Share = Annotated[float, _numeric(_finite, gt=0, lte=1)]
+Seconds = Annotated[float, _numeric(_finite, gte=0, lte=86400)]
+Seed = Annotated[int, _numeric(_integer, gte=0, lt=2**32)]
+Port = Annotated[int, _numeric(_integer, gte=0, lt=2**16)]
 
 # Words of a sentence, which may look like the address of a file.
 Words = Annotated[str, Parameter(validator=lambda type_, words: None)]
@@ -81,11 +81,11 @@ Texts = Annotated[list[str], Parameter(consume_multiple=True)]
 
 Layers = Annotated[
     Literal["mix", "average", "top", "all"] | int,
-    _number(_integer, "mix", "average", "top", "all", gte=0),
+    _numeric(_integer, "mix", "average", "top", "all", gte=0),
 ]
 OneLayer = Annotated[
     Literal["mix", "average", "top"] | int,
-    _number(_integer, "mix", "average", "top", gte=0),
+    _numeric(_integer, "mix", "average", "top", gte=0),
 ]
 Mix = Annotated[
     list[float],

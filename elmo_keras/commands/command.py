@@ -16,7 +16,7 @@ from elmo_keras.base.messages import say_on_terminal
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 BY_SIGNAL = 128  # and its number
-OUTPUT_CLOSED = BY_SIGNAL + 13  # as of SIGPIPE
+OUTPUT_CLOSED = BY_SIGNAL + 13  # SIGPIPE
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
 
@@ -26,11 +26,11 @@ class CommandFailed(Exception):
 
 
 class Stopped(KeyboardInterrupt):
-    """The work ended within `stopping`, after a signal of this number."""
+    """The work ended within `stopping`, after a signal."""
 
-    def __init__(self, text: str, number: int):
+    def __init__(self, text: str, signal_number: int):
         super().__init__(text)
-        self.status = BY_SIGNAL + number
+        self.status = BY_SIGNAL + signal_number
 
 
 def prepare_streams() -> None:
@@ -81,8 +81,8 @@ def run(
         absent = f"There is no file {error.filename}." if error.filename else error
         return fail(program, WRONG_INPUT, absent)
     except OSError as error:
-        of_disk = error.errno in DISK_ERRORS
-        return fail(program, FAILED if of_disk else WRONG_INPUT, error)
+        is_of_disk = error.errno in DISK_ERRORS
+        return fail(program, FAILED if is_of_disk else WRONG_INPUT, error)
     except ImportError as error:
         return fail(program, WRONG_INPUT, import_problem(error))
     except ValueError as error:
@@ -161,23 +161,23 @@ def stopping() -> Iterator[threading.Event]:
     stop = threading.Event()
     hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
     handlers = {
-        number: signal.getsignal(number)
-        for number in (signal.SIGINT, signal.SIGTERM, hang_up)
-        if number != hang_up or signal.getsignal(number) != signal.SIG_IGN
+        sent: signal.getsignal(sent)
+        for sent in (signal.SIGINT, signal.SIGTERM, hang_up)
+        if sent != hang_up or signal.getsignal(sent) != signal.SIG_IGN
     }
     received: list[int] = []
 
-    def handle(number, _):
+    def handle(sent, _):
         stop.set()
-        received.append(number)
-        signal.signal(number, handlers[number])
+        received.append(sent)
+        signal.signal(sent, handlers[sent])
 
     try:
-        for number in handlers:
-            signal.signal(number, handle)
+        for sent in handlers:
+            signal.signal(sent, handle)
         yield stop
     except KeyboardInterrupt as error:
         raise Stopped(str(error), [*received, signal.SIGINT][0]) from error
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for sent, handler in handlers.items():
+            signal.signal(sent, handler)

@@ -15,7 +15,7 @@ TRAINING, SERVING = "Training", "Serving and models"
 
 class Command(NamedTuple):
     function: str  # below `elmo_keras`, imported when it runs
-    line: str  # that lists it
+    line: str  # its line in the list of commands
     group: str
 
 
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from elmo_keras.commands.command import prepare_streams, run
     except KeyboardInterrupt:
-        return 130  # as `run`, which isn't there yet
+        return 130  # the status by `run`, which isn't there yet
     prepare_streams()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     name = arguments[0] if arguments[:1] and arguments[0] in COMMANDS else ""

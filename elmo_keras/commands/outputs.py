@@ -38,8 +38,12 @@ def _check_pair(output, read):
     raise ValueError(f"The output {output} {problem}. Give another output.")
 
 
-def check_file(path: Path) -> None:
-    """Refuses a path at which no file can be written; its folder is not made."""
+def check_file(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Refuses a path at which no file can be written, or that would change an input.
+
+    Its folder is not made.
+    """
+    check_apart([path], inputs)
     if path.is_dir():
         raise ValueError(f"{path} should be a file, but is a folder. Name a file.")
     if not os.path.lexists(path.parent):
@@ -48,8 +52,8 @@ def check_file(path: Path) -> None:
     _check_name(temporary_path(path))  # the longest name that is used
 
 
-def check_new_file(path: Path) -> None:
-    check_file(path)
+def check_new_file(path: Path, inputs: Iterable[Path] = ()) -> None:
+    check_file(path, inputs)
     if path.exists():
         raise ValueError(f"{path} exists already. Give another output.")
 

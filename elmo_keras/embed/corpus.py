@@ -3,14 +3,16 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from elmo_keras.base.files import on_disk
 from elmo_keras.base.progress import Progress
-from elmo_keras.embed.array_parts import read_arrays, sentence_to_index, write_arrays
 from elmo_keras.embed.embedder import Batch, Embedder
 from elmo_keras.embed.outputs import check_output, is_hdf5, is_npy, is_parquet
 from elmo_keras.embed.text_rows import TextRows
@@ -20,6 +22,8 @@ from elmo_keras.text.length_batches import in_turn, read_ahead
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo
+
+MAX_TEXT_BYTES = 2**28  # all sentences in `sentence_to_index`
 
 
 def embed_corpus(
@@ -115,7 +119,8 @@ def _write_parts(embedder, lines, parts, texts, stop):
                 arrays = embedder.embed_batch(batch)
                 if pending is not None:
                     pending.result()
-                pending = writer.submit(write_arrays, parts, index, arrays, metadata)
+                values = [np.ascontiguousarray(array).data for array in arrays]
+                pending = writer.submit(parts.write, index, values, metadata)
             yield is_new, len(batch.sentences), int(batch.lengths.sum())
         if pending is not None:
             pending.result()
@@ -146,6 +151,31 @@ def _join_parts(parts, n_sentences, engine, metadata, texts, step):
         rows = Rows(engine.shape, engine.dtype, texts=texts, metadata=metadata)
         with on_disk(parts.whole) as file:
             rows.write(file, in_turn(sentences))
+
+
+def read_arrays(
+    parts: Parts, shape: Sequence[int | None], dtype: str
+) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
+    """Yields the metadata of each part, and its arrays; None in `shape` is a length."""
+    for metadata, content in parts.read():
+        values = np.frombuffer(content, dtype)
+        shapes = [[n if d is None else d for d in shape] for n in metadata["lengths"]]
+        ends = list(itertools.accumulate(map(math.prod, shapes)))
+        arrays = zip(shapes, [0, *ends], ends)
+        yield metadata, [values[start:end].reshape(s) for s, start, end in arrays]
+
+
+def sentence_to_index(parts: Parts) -> dict[str, str] | None:
+    """The last index of each text; None for too much text."""
+    last, left = {}, MAX_TEXT_BYTES
+    for metadata, _ in parts.read(check=False):
+        for text, index in zip(metadata["texts"], metadata["sentences"]):
+            left -= 0 if text in last else len(text.encode())
+            if left < 0:
+                return None
+            last[text] = max(index, last.get(text, 0))
+    ordered = sorted(last.items(), key=lambda item: item[1])
+    return {text: str(index) for text, index in ordered}
 
 
 class _Lines:

@@ -13,7 +13,7 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.engines.backend import LITERT, Backend, choose_backend
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.hub.local_files import local_files
-from elmo_keras.lite.probe import probe
+from elmo_keras.lite.layers import probe
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.scripts import package_model_of
 

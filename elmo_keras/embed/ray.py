@@ -35,7 +35,7 @@ from elmo_keras.text.sentences import plain
 
 PIECE = b"elmo_keras_piece"  # key of a part's metadata
 BETWEEN_CHECKS = 0.5  # seconds
-MAX_RETRIES = 5  # of a part whose process ended
+MAX_RETRIES = 5  # retries of a part whose process ended
 OBJECT_STORE_BYTES = 2**27  # for pieces of text; vectors go to files
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
@@ -83,7 +83,7 @@ class BatchEmbedder:
         columns = {}
         for layer, name in enumerate(names):
             column = [h[layer] for h in vectors] if len(names) > 1 else vectors
-            if self._rows.of_tokens:  # an array of arrays of different shapes
+            if self._rows.has_tokens:  # an array of arrays of different shapes
                 columns[name] = np.empty(len(column), object)
                 columns[name][:] = column
             else:
@@ -178,7 +178,7 @@ def embed_on_ray(
         embedder,
         model=model,
         weights=weights,
-        tokenizer=embedder.tokenizer or "spaces",  # of a line, as in `embed_corpus`
+        tokenizer=embedder.tokenizer or "spaces",  # `embed_corpus` splits so
         lazy=True,
     )
     texts = not forget_sentences

@@ -13,7 +13,7 @@ from elmo_keras.text.length_batches import chunks
 # The least text whose work is lost when a process ends. Words are not computed again
 # for it: a worker keeps their vectors from one piece to the next.
 PIECE_BYTES = 2**18
-ROWS_AT_ONCE = 1024  # of Parquet
+ROWS_AT_ONCE = 1024  # rows of Parquet
 STRINGS = "string", "large_string", "dictionary<values=string"
 INTEGERS = "int", "uint"
 Row = tuple[bytes | list[bytes], int | str | None]  # text or tokens, the user's id
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
     index: int
     first: int  # index of its first sentence in the corpus
     sentences: list[bytes | list[bytes]]  # texts in UTF-8, or lists of tokens
-    ids: list[int | str] | None = None  # of the user's, all of one type
+    ids: list[int | str] | None = None  # the user's ids, all of one type
 
     @property
     def texts(self) -> list[bytes]:

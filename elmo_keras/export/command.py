@@ -226,28 +226,16 @@ def pack(source: str, output: Path, weights: str | None) -> None:
 
 def mix_of_layers(choices: Choices, files: "ModelFiles") -> dict[str, Any]:
     """The weights that `Elmo.from_pretrained` gives to the layers, without TensorFlow."""
-    from elmo_keras.lite.scalar_mix import given_mix, mix_values
+    from elmo_keras.lite.scalar_mix import mix_values
 
-    n_layers = files.config.n_layers + 1
-    if choices.layers != "mix" and choices.mix is not None:
-        raise ValueError("`mix` is for `layers` mix. Leave one of them out.")
-    if choices.mix is not None:
-        values = given_mix(choices.mix, n_layers)
-    elif choices.layers == "mix" and files.mix is not None:
-        values = mix_values(*files.mix)
-    else:
-        values = mix_values([0.0] * n_layers)
-    if choices.layers not in ("mix", "average"):
-        index = n_layers - 1 if choices.layers == "top" else int(choices.layers)
-        if index >= n_layers:
-            raise ValueError(
-                f"`layers` should be the index of one of {n_layers} layers. "
-                f"Received: {index}"
-            )
-        values["mix"] = [float(i == index) for i in range(n_layers)]
-    if choices.gamma is not None:
-        values["gamma"] = choices.gamma
-    return values | {"layer_norm": choices.layer_norm}
+    mix, gamma = files.initial_mix(choices.layers, choices.mix, choices.gamma)
+    return mix_values(
+        files.config.n_layers + 1,
+        choices.layers,
+        mix=mix,
+        gamma=gamma,
+        layer_norm=choices.layer_norm,
+    )
 
 
 def write_litert_layer(

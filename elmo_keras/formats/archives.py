@@ -46,7 +46,7 @@ def unpack(path: Path) -> Path:
             if not folder.exists():
                 earlier = [*parent.glob(f"{glob.escape(stem)}-*")]
                 _unpack(path, folder)
-                for other in earlier:  # of an archive that was replaced since
+                for other in earlier:  # their archive was replaced since
                     shutil.rmtree(other, ignore_errors=True)
     return _folder_of_model(folder, path)
 

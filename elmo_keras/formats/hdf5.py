@@ -38,13 +38,12 @@ _REWRITE = (
 )
 
 
-def open_hdf5(source: str | Path | bytes, name: str = "") -> "Hdf5File":
-    """The datasets of a file that nobody vouches for, or of its content with a name."""
-    name = name or str(source)
-    if not isinstance(source, bytes) and not Path(source).exists():
-        raise FileNotFoundError(f"There is no file {name}.")
-    with _naming_damage(f"{name} should be an HDF5 file."):
-        return Hdf5File(source)
+def open_hdf5(path: Path) -> "Hdf5File":
+    """The datasets of a file that nobody vouches for."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    with _naming_damage(f"{path} should be an HDF5 file."):
+        return Hdf5File(path)
 
 
 @contextlib.contextmanager
@@ -57,8 +56,11 @@ def _naming_damage(message):
 class Hdf5File:
     """The datasets and the texts of an HDF5 file; links to others aren't followed."""
 
-    def __init__(self, source: str | Path | bytes):
-        content = source if isinstance(source, bytes) else _map(source)
+    def __init__(self, path: Path):
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size  # an empty file can't be mapped
+            args = file.fileno(), size
+            content = mmap.mmap(*args, access=mmap.ACCESS_READ) if size else b""
         stream: Any = _Structures(memoryview(content))
         self._file = pyfive.File(stream)
         data = stream.data[self._file.userblock_size :]
@@ -76,12 +78,6 @@ class Hdf5File:
         with _naming_damage(f"The attribute `{name}` is damaged."):
             value = self._file.attrs.get(name)
             return value.decode() if isinstance(value, bytes) else None
-
-
-def _map(path):
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size  # an empty file can't be mapped
-        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
 
 
 class _Structures:
@@ -113,7 +109,7 @@ class _Structures:
 class Dataset:
     """An array of a file, of which only the header has been read."""
 
-    def __init__(self, data: memoryview, name: str, dataset: Any):  # of pyfive
+    def __init__(self, data: memoryview, name: str, dataset: Any):  # pyfive's
         self.name, self.shape = name, dataset.shape
         self._data, self._dataset = data, dataset
 

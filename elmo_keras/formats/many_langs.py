@@ -43,7 +43,7 @@ def read_many_langs(folder: Path) -> ModelFiles:
         dictionary = _dictionary(folder, embedder, settings["token_embedder"])
         config = _config(settings, dictionary)
         datasets = _embedder_arrays(embedder, config) | _encoder_arrays(encoder, config)
-        surplus = [*embedder, *encoder]  # what they have not taken out
+        surplus = [*embedder, *encoder]  # arrays that were not taken out
     except KeyError as error:
         raise ValueError(
             f"{folder} lacks {error} in its weights or its configuration."
@@ -65,7 +65,7 @@ def _settings(folder) -> dict[str, Any] | None:
     """The configuration that `config.json` names, or None if it isn't there."""
     settings: dict[str, Any] = {"config_path": "config.json"}
     for _ in range(2):
-        path = str(settings.get("config_path", ""))  # that on the trainer's machine
+        path = str(settings.get("config_path", ""))  # a path on the trainer's machine
         name = re.split(r"[\\/]", path)[-1]
         if not name or not (folder / name).is_file():
             return None

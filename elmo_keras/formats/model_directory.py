@@ -328,4 +328,4 @@ def save_model(
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
     if mix is None:
-        (directory / MIX).unlink(missing_ok=True)  # of earlier weights
+        (directory / MIX).unlink(missing_ok=True)  # it belonged to earlier weights

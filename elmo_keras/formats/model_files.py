@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ from elmo_keras.formats.published import (
     check_shapes,
     check_weights,
     finite_values,
-    softmax_shapes,
+    softmax_rows,
 )
 from elmo_keras.hub.catalogue import VOCABULARY
 from elmo_keras.text.vocabulary import Vocabulary
@@ -47,7 +47,7 @@ def make_mix(path: Path, values: Mapping[str, Any], config: ElmoConfig) -> Mix:
             f"{path} should hold a mix, {config.n_layers + 1} finite `scalars`, one for "
             f"each layer, and a finite `gamma`. Found: {shortened(dict(values))}"
         )
-    return Mix(tuple(numbers[:-1]), numbers[-1])
+    return Mix(tuple(numbers[:-1]), float(np.float32(numbers[-1])))
 
 
 def mix_content(mix: "ScalarMix | Mix") -> bytes:
@@ -68,7 +68,7 @@ class ModelFiles:
     options: dict[str, Any]  # the content of its `options.json`
     datasets: Mapping[str, Any]  # published name → array, read when it is indexed
     accumulators: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    is_checkpoint: bool = False  # of bilm-tf
+    is_checkpoint: bool = False  # one of bilm-tf
     vocabulary_path: Path | None = None
     softmax_path: Path | None = None
     mix: Mix | None = None
@@ -95,6 +95,17 @@ class ModelFiles:
                 "words. It has vectors only."
             )
         return self.vocabulary
+
+    def initial_mix(
+        self,
+        layers: str | int = "mix",
+        mix: Sequence[float] | None = None,
+        gamma: float | None = None,
+    ) -> tuple[Sequence[float] | None, float]:
+        """The weights before the softmax and γ: those given, or the model's own."""
+        if mix is None and layers == "mix" and self.mix is not None:
+            return self.mix.scalars, self.mix.gamma if gamma is None else gamma
+        return mix, 1.0 if gamma is None else gamma
 
     def bilm(self, **kwargs) -> "BidirectionalLanguageModel":
         from elmo_keras.bilm import BidirectionalLanguageModel
@@ -142,7 +153,7 @@ class ModelFiles:
             self.softmax(self.vocabulary)  # it should be that of the vocabulary
             table |= softmax_table(bilm)
         slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
-        check_shapes({n: entry.shape for n, entry in slots.items()}, self.accumulators)
+        check_shapes(slots, self.accumulators)
         for name, entry in slots.items():
             array = finite_values(name, self.accumulators[name])
             values.update((id(v), rows) for v, rows in split(entry, array))
@@ -164,5 +175,5 @@ class ModelFiles:
                 f"`{kernel.name}` should have a row for each of the {len(vocabulary):,} "
                 f"words of its vocabulary. Found: {list(kernel.shape)}"
             )
-        check_shapes(softmax_shapes(self.config, len(vocabulary)), datasets)
+        check_shapes(softmax_rows(self.config, len(vocabulary)), datasets)
         return datasets

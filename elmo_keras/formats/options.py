@@ -36,8 +36,8 @@ _OWN = (
 )
 _KEYS = _PUBLISHED_KEYS | {name: ("elmo_keras", name) for name in _OWN}
 
-# bilm-tf and AllenNLP require 262 at prediction (the 261 of training and the id 0
-# of masked positions); a file written by training says 261.
+# bilm-tf and AllenNLP require 262 at prediction (the 261 of training, and 0 for masked
+# positions); a file written by training says 261.
 _N_CHARACTERS = ("char_cnn", "n_characters")
 
 # The key that identifies the files of a dictionary, which are beside the options.
@@ -87,9 +87,9 @@ def to_options(config: ElmoConfig) -> dict[str, Any]:
     fields = dataclasses.asdict(config)
     defaults = {field.name: field.default for field in dataclasses.fields(config)}
     for field, path in _KEYS.items():
-        of_words = path[0] == "char_cnn" or field == "word_embedding_dim"
+        is_of_characters = path[0] == "char_cnn" or field == "word_embedding_dim"
         published = field in _PUBLISHED_KEYS or fields[field] != defaults[field]
-        if published and not (of_words and config.is_of_tokens):
+        if published and not (is_of_characters and config.is_of_tokens):
             _insert(options, path, fields[field])
     if config.dictionary is None:
         _insert(options, _N_CHARACTERS, 262)
@@ -135,7 +135,7 @@ def _check_characters(options, dictionary):
             "The options have no `char_cnn`, so they are those of a language model of "
             "tokens, which needs its vocab.txt beside them. There is none."
         )
-    needs_none = digest is None and is_of_tokens(options)  # those of bilm-tf
+    needs_none = digest is None and is_of_tokens(options)  # written by bilm-tf
     if not needs_none and digest != (dictionary and dictionary.digest):
         raise ValueError(
             "The options should come with the dictionary of characters and words that "

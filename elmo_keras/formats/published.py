@@ -18,14 +18,14 @@ _PROJECTION_HINT = (
     "In options.json, `elmo_keras: {lstm_projection: true}` says that LSTM layers have "
     "a projection although `lstm.dim` is `lstm.projection_dim`. "
 )
-_VALUES_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
+_VALUES_AT_ONCE = 2**24  # checked together; a softmax has 4e8 values
 
 
 class Row(NamedTuple):
     """A dataset: its shape, and where the biLM has the variables that it holds."""
 
     shape: tuple[int, ...]
-    paths: tuple[str, ...]  # of variables that are joined along axis 0
+    paths: tuple[str, ...]  # to variables that are joined along axis 0
 
 
 BLOCKED = "recurrent_kernel", "projection_kernel"  # stored in blocks
@@ -76,14 +76,9 @@ def published_rows(config: ElmoConfig) -> dict[str, Row]:
     return rows
 
 
-def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
-    """Name → shape of every dataset of the published layout; nothing is built."""
-    return {name: row.shape for name, row in published_rows(config).items()}
-
-
 def n_parameters(config: ElmoConfig) -> int:
     """Number of parameters of a biLM without its softmax."""
-    return sum(map(math.prod, published_shapes(config).values()))
+    return sum(math.prod(row.shape) for row in published_rows(config).values())
 
 
 def softmax_rows(config: ElmoConfig, n_words: int) -> dict[str, Row]:
@@ -93,10 +88,6 @@ def softmax_rows(config: ElmoConfig, n_words: int) -> dict[str, Row]:
         "softmax/W": Row(shape, ("softmax.kernel",)),
         "softmax/b": Row((n_words,), ("softmax.bias",)),
     }
-
-
-def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
-    return {name: row.shape for name, row in softmax_rows(config, n_words).items()}
 
 
 def digest(config: ElmoConfig, arrays: Mapping[str, np.ndarray]) -> str:
@@ -125,10 +116,10 @@ def _keras_rank(path):
 
 def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
     """Checks the names and shapes by a configuration; reads no values."""
-    shapes = published_shapes(config)
+    rows = published_rows(config)
     kernel, dim = datasets.get("CNN_proj/W_proj"), config.projection_dim
     if config.is_of_tokens:  # also with those of a character model, which it replaces
-        datasets = {k: v for k, v in datasets.items() if k in shapes or k[:4] == "RNN_"}
+        datasets = {k: v for k, v in datasets.items() if k in rows or k[:4] == "RNN_"}
     if (
         not config.has_projection
         and kernel is not None
@@ -139,7 +130,7 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
             f"`lstm.projection_dim` is the number of filters ({dim})."
         )
     published = "char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"
-    surplus = [n for n in datasets if n not in shapes and n.startswith(published)]
+    surplus = [n for n in datasets if n not in rows and n.startswith(published)]
     if surplus:
         names = shortened(sorted(_name_in_file(n, datasets[n]) for n in surplus))
         reason = _PROJECTION_HINT if surplus[0].endswith("W_P_0") else ""
@@ -147,13 +138,12 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
             f"The weights hold {names}, which a biLM of these options doesn't have. "
             f"{reason}Check that options and weights belong together."
         )
-    check_shapes(shapes, datasets)
+    check_shapes(rows, datasets)
 
 
-def check_shapes(
-    shapes: Mapping[str, tuple[int, ...]], datasets: Mapping[str, Any]
-) -> None:
-    for name, shape in shapes.items():
+def check_shapes(rows: Mapping[str, Any], datasets: Mapping[str, Any]) -> None:
+    """Refuses datasets without the names and the `shape` of all rows."""
+    for name, shape in ((name, row.shape) for name, row in rows.items()):
         if name not in datasets:
             names = sorted(map(_name_in_file, datasets, datasets.values()))
             raise ValueError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # LiteRT does without h5py
 SCALES = "scales/"
 _BY_ROW = "word_embed", "softmax/W"  # an output is a row
 _EXACT = ("char_embed",)  # small
-_MAX_ERROR = 0.03  # of a matrix; without outliers it has 0.013
+_MAX_ERROR = 0.03  # a matrix without outliers has 0.013
 
 
 def quantise(weights: np.ndarray, axis: Any) -> tuple[np.ndarray, np.ndarray]:

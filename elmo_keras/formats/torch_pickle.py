@@ -16,7 +16,7 @@ import numpy as np
 
 from elmo_keras.base.files import naming_damage
 
-_MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before 2020
+_MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # the format before 2020
 _MAX_PICKLE = 2**20  # bytes of a pickle without the tensors' values
 _DTYPES = {"DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2"}
 

@@ -75,7 +75,7 @@ def published_arrays(bilm: BidirectionalLanguageModel) -> dict[str, np.ndarray]:
 
 def read_table(table: dict[str, Entry], datasets: Mapping[str, Any]) -> None:
     """Reads every entry of `table`; no weight is changed if an array is damaged."""
-    check_shapes({name: entry.shape for name, entry in table.items()}, datasets)
+    check_shapes(table, datasets)
     # All are read before any is assigned. Arrays of HDF5 files are not copied here.
     arrays = {name: finite_values(name, datasets[name]) for name in table}
     for name, entry in table.items():

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.commands.markdown_table import markdown_table
+from elmo_keras.base.markdown_table import markdown_table
 from elmo_keras.heads.evaluation import label_statistics
 from elmo_keras.heads.task import Settings, Task
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from elmo_keras.base.files import replacing
+from elmo_keras.base.markdown_table import markdown_table
 from elmo_keras.commands.command import import_tensorflow
-from elmo_keras.commands.markdown_table import markdown_table
-from elmo_keras.commands.outputs import check_apart, check_file
+from elmo_keras.commands.outputs import check_file
 from elmo_keras.heads.annotate.formats import printable
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
@@ -82,8 +82,7 @@ def evaluate(
         overwrite: replace an earlier output
     """
     if output is not None:
-        check_apart([output], [file])
-        check_file(output)
+        check_file(output, [file])
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
     loaded = load_pipeline(head)

@@ -30,13 +30,20 @@ HEAD_FILES = (
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 TRAINING = "training"  # a folder
 # Files that training and `save_model` write to a model directory.
-PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, TRAINING, CARD, CURVES
+PARTS = (
+    *(OPTIONS, WEIGHTS, VOCABULARY, MIX, CHARACTERS, WORDS),
+    *(TRAINING, CARD, CURVES),
+)
 # The softmax and the vocabulary beside published options and weights.
 SOFTMAX_FILES = "*softmax*.hdf5", "*vocab*.txt"
+# Parts from which no vector is computed.
+NOT_FOR_VECTORS = SOFTMAX_FILES[0], TRAINING, CARD, CURVES
+WORD_VECTORS = "*embedding*.hdf5"  # a language model of tokens has them
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.
 OTHER_LAYOUTS = (
     "*options.json",
     "*config.json",
+    "*sample.json",
     "*.hdf5",
     "*.h5",
     "*.zip",
@@ -130,13 +137,13 @@ def published_model(name: str) -> PublishedModel | None:
         return model
     if not lowered.startswith(NLPL):
         return model_at(name) if is_address(name) else None
-    number = lowered.removeprefix(NLPL)
-    if not re.fullmatch("[0-9]{1,9}", number):
+    model_id = lowered.removeprefix(NLPL)
+    if not re.fullmatch("[0-9]{1,9}", model_id):
         raise ValueError(
             f"{NLPL} should be followed by the number of a model at "
             f"vectors.nlpl.eu, such as {NLPL}161. Received: {name}"
         )
-    name, address = f"{NLPL}{int(number)}", NLPL_ADDRESS.format(int(number))
+    name, address = f"{NLPL}{int(model_id)}", NLPL_ADDRESS.format(int(model_id))
     unlisted = PublishedModel(name, files=(file_at(address),), layout="zip")
     return _by_name().get(name, unlisted)
 
@@ -191,17 +198,36 @@ def check_address(address: str) -> str:
 
 
 def parts_of_model(model: str | Path) -> list[Path]:
-    """The files and folders of a model (directory, file or prefix), if they exist or not."""
+    """The files and folders of a model (directory, file or prefix), if they exist or not.
+
+    Readers read no others, and no output may replace them.
+    """
     model = Path(model)
     if model.is_dir():
+        parts, patterns = [], OTHER_LAYOUTS
         if (model / OPTIONS).exists() and (model / WEIGHTS).exists():
             parts = [model / part for part in PARTS]
-            others = {path for pattern in SOFTMAX_FILES for path in model.glob(pattern)}
-            return parts + sorted(others - {*parts})
-        return [path for pattern in OTHER_LAYOUTS for path in model.glob(pattern)]
-    if model.exists():
+            patterns = *SOFTMAX_FILES, WORD_VECTORS
+        others = {path for pattern in patterns for path in model.glob(pattern)}
+        return parts + sorted(others - {*parts})
+    is_prefix = model.with_name(f"{model.name}.index").exists() and not model.exists()
+    if not is_prefix and model.suffix != ".json":
         return [model]
-    if not model.with_name(f"{model.name}.index").exists():
-        return [model]
-    of_prefix = model.parent.glob(f"{glob.escape(model.name)}.*")
-    return [*of_prefix, model.with_name(OPTIONS), model.with_name(VOCABULARY)]
+    vocabularies = {model.with_name(VOCABULARY), *model.parent.glob(SOFTMAX_FILES[1])}
+    files = [model]
+    if is_prefix:
+        files = [*model.parent.glob(f"{glob.escape(model.name)}.*")]
+        files.append(model.with_name(OPTIONS))
+    return files + sorted(vocabularies)
+
+
+def files_of_vectors(model: Path, weights: Path | None = None) -> list[Path]:
+    """The files that exist and from which a model's vectors are computed."""
+    parts = [*parts_of_model(model), *([weights] if weights else [])]
+    files = {
+        file
+        for part in parts
+        if not any(map(part.match, NOT_FOR_VECTORS))
+        for file in (part.iterdir() if part.is_dir() else [part])
+    }
+    return sorted(file for file in files if file.is_file())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from elmo_keras.commands.markdown_table import markdown_table
+from elmo_keras.base.markdown_table import markdown_table
 from elmo_keras.hub.cache import (
     cache_folder,
     cached_models,
@@ -98,8 +98,8 @@ def list_models(words: Sequence[str] = (), *, downloads: bool = True) -> str:
         for model in (*in_package, *(published if downloads else here))
     ]
     rows += [[name, *5 * [""], _cached(size)] for name, size in sizes.items()]
-    wanted = [word.casefold() for word in words]
-    shown = [row for row in rows if all(w in " ".join(row).casefold() for w in wanted)]
+    lowered = [word.casefold() for word in words]
+    shown = [row for row in rows if all(w in " ".join(row).casefold() for w in lowered)]
     table = markdown_table(HEAD, shown, N_TEXTS)
     if downloads:
         return table

@@ -159,7 +159,7 @@ def _card(hub, path, name, metadata):
 
 
 def _reason(error):
-    cause = error.__cause__ if isinstance(error, RuntimeError) else ""  # of an upload
+    cause = error.__cause__ if isinstance(error, RuntimeError) else ""  # an upload's
     return " ".join(f"{error} {cause}".split())
 
 

@@ -44,7 +44,7 @@ class Summary:
     sentences: int = 0
     tokens: int = 0
     seconds: float = 0.0  # since this call began to compute
-    tokens_now: int = 0  # that this call embedded
+    tokens_now: int = 0  # embedded by this call
 
     def __str__(self):
         rate = self.tokens_now / max(self.seconds, 1e-9)
@@ -69,7 +69,7 @@ class Parts:
         read_metadata: Callable[[Path], dict[str, Any] | None] | None = None,
     ):
         self.output, self.path = output, folder_of(output).absolute()
-        self.folder = self.path / PARTS  # of all parts
+        self.folder = self.path / PARTS  # holds all parts
         self.whole = self.path / WHOLE  # the file that is made of all parts
         self._suffix, self._overwrite = suffix, False
         self._read_metadata = read_metadata or read_part_metadata

@@ -168,8 +168,12 @@ class CharacterCNN(keras.layers.Layer):
             order = tf.argsort(ends, stable=True)
             words, ends = tf.gather(words, order), tf.gather(ends, order)
             ranks = tf.math.invert_permutation(order)
-        compute = self._to_learn if training and self.trainable else self._in_pieces
-        vectors = tf.gather(compute(words, ends), ranks)
+        if training and self.trainable:
+            characters = self._characters(words)
+            vectors = self._learned(ngram_maxima, characters, ends, words=words)
+        else:
+            vectors = self._in_pieces(words, ends)
+        vectors = tf.gather(vectors, ranks)
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
@@ -201,11 +205,8 @@ class CharacterCNN(keras.layers.Layer):
         """The vectors of all ids; 0 is a masked position."""
         return tf.pad(self._compute(self.embeddings), [[1, 0], [0, 0]])
 
-    def _to_learn(self, words, ends):
-        """The vectors of all words, with their activations kept for the gradient."""
-        return self._learned(ngram_maxima, self._characters(words), ends, words=words)
-
     def _learned(self, maxima, *characters, words):
+        """The vectors of all words, with their activations kept for the gradient."""
         kernels = [self._compute(kernel) for kernel in self.kernels]
         x = maxima(*characters, self._table(), kernels=kernels)
         x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)  # pyright: ignore[reportOperatorIssue]

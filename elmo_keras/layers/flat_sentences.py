@@ -78,7 +78,7 @@ def over_sentences(
         steps = tf.gather(lengths, row) - 1 - steps
     first = tf.gather(tf.cumsum(sizes, exclusive=True), steps)
     ranks = tf.math.invert_permutation(rows)
-    indices = first + tf.gather(ranks, row)  # of each token among the packed ones
+    indices = first + tf.gather(ranks, row)  # each token's among the packed ones
     outputs, state = function(
         tf.gather(x, tf.math.invert_permutation(indices)),
         sizes=sizes,

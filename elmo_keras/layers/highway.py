@@ -16,9 +16,7 @@ class Highway(keras.layers.Layer):
     `y = g · relu(x W_transform + b_transform) + (1 − g) · x` with
     `g = sigmoid(x W_carry + b_carry)`.
 
-    Args:
-        carry_bias: initial value of `b_carry`. With the published −2 most of the
-            input passes unchanged at the start of training.
+    `b_carry` starts at the published −2, with which most of the input passes unchanged.
 
     Call arguments:
         inputs: float tensor `(..., dim)`.
@@ -34,14 +32,13 @@ class Highway(keras.layers.Layer):
     bilm-tf's, whose "carry" gate weighs the transformed part.
     """
 
-    def __init__(self, carry_bias=-2.0, **kwargs):
+    def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.carry_bias_value = carry_bias
 
     def build(self, input_shape):
         dim = input_shape[-1]
-        bias = keras.initializers.Constant(self.carry_bias_value)
+        bias = keras.initializers.Constant(-2.0)
 
         def kernel(name):
             normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
@@ -60,6 +57,3 @@ class Highway(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return input_shape
-
-    def get_config(self):
-        return super().get_config() | {"carry_bias": self.carry_bias_value}

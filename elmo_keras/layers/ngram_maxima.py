@@ -121,7 +121,7 @@ def _forward(words, ends, filters):
         return i + 1, write_all(arrays, (i, i, i), values)
 
     sizes = (dtype, n_filters), (dtype, depth), (tf.bool, n_filters)
-    arrays = tuple(rows_array(of, n_pieces, width) for of, width in sizes)
+    arrays = tuple(rows_array(kind, n_pieces, width) for kind, width in sizes)
     _, arrays = tf.while_loop(
         lambda i, _: i < n_pieces, one_piece, (0, arrays), parallel_iterations=1
     )

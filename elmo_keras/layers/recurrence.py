@@ -188,8 +188,8 @@ def _backward(x, sizes, weights, state, clips, activations, d_outputs, d_last):
 def _before(sizes, first, outputs, cells):
     """Each packed token's output and cell state one step earlier; `first` at step 0."""
     rows, steps = tf.shape(first.cell)[0], tf.size(sizes)
-    # In [first, packed], a token's value one step before is as many rows earlier as
-    # that step has rows.
+    # In [first, packed], a token's value one step before is earlier by the
+    # number of rows of that step.
     earlier = tf.concat([[rows], sizes], axis=0)[:steps]
     with tf.device(HOST):
         earlier = tf.repeat(earlier, sizes)  # (tokens,)

@@ -58,8 +58,8 @@ class LiteSoftmax:
         for first in range(0, len(vectors), rows):
             part = slice(first, first + rows)
             logits = self(vectors[part])
-            of_targets = logits[np.arange(len(logits)), targets[part]]
-            logs[part] = of_targets - log_sums(logits)
+            target_logits = logits[np.arange(len(logits)), targets[part]]
+            logs[part] = target_logits - log_sums(logits)
         return logs
 
 

@@ -3,7 +3,7 @@
 import functools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from elmo_keras.formats.published import (
     digest,
     finite,
     finite_values,
-    published_shapes,
+    published_rows,
 )
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.graph import Graph, Matrix, Model
@@ -24,8 +24,8 @@ from elmo_keras.lite.lstm_graph import LstmLayer, lstm_model
 from elmo_keras.lite.scalar_mix import mix_values
 from elmo_keras.text.word_ids import boundary_tokens
 
-# Steps of LSTM blocks by the number of their rows, the longest first; words and characters
-# of a token graph. Between two of them the next larger one is run, with rows that nobody
+# Steps of LSTM blocks by the number of their rows, the longest first; sizes of token graphs,
+# words and characters. Between two of them the next larger one is run, with rows that nobody
 # reads.
 STEPS = (
     {1: (8, 4)}
@@ -34,6 +34,7 @@ STEPS = (
 )
 WORDS = 1, 4, 16, 32
 CHARACTERS = 16, 20, 28
+_SIZES = {"steps": STEPS, "words": WORDS, "characters": CHARACTERS}
 # Sizes of the float32 graphs that int8 is compared with.
 _CHECKED_SIZES = {"steps": {12: (4,)}, "words": (32,), "characters": CHARACTERS[:1]}
 
@@ -62,9 +63,6 @@ def convert(
     mix: Mapping[str, Any] | None = None,
     min_cosine: float = MIN_COSINE,
     source: str | None = None,
-    steps: Mapping[int, Sequence[int]] = STEPS,
-    words: Sequence[int] = WORDS,
-    characters: Sequence[int] = CHARACTERS,
 ) -> LiteFile:
     """A biLM and a mix of its layers for `write_lite` and `LiteElmo`, without TensorFlow.
 
@@ -73,9 +71,7 @@ def convert(
     those in float32: if they aren't good enough, matrices with outliers stay in float32.
     `datasets` are the weights by their published names, see `ModelFiles.datasets` and
     `formats.variables.published_arrays`; `mix` the values of a `ScalarMix`, by default
-    equal weights. `source` is a hash of the model's files. `steps` are those of LSTM blocks
-    by the number of their rows, the longest first; `words` and `characters` the sizes of
-    token graphs, where words of the model's maximum of characters always have one.
+    equal weights. `source` is a hash of the model's files.
 
     Returns:
         The parts of the file. Of int8, `cosines` in its metadata are the mean cosines of
@@ -87,26 +83,25 @@ def convert(
     check_choices(ARITHMETICS, arithmetic=arithmetic)
     check_weights(config, datasets)
     # int8 would make NaN an ordinary number.
-    arrays = {n: finite_values(n, datasets[n]) for n in published_shapes(config)}
-    mix, cosines = mix or mix_values([0.0] * (config.n_layers + 1)), []
+    arrays = {n: finite_values(n, datasets[n]) for n in published_rows(config)}
+    mix, cosines = mix or mix_values(config.n_layers + 1), []
     finite("mix", np.array([*mix["mix"], mix["gamma"]]))
     metadata = {"model": digest(config, arrays), "mix": dict(mix)}
-    sizes = {"steps": steps, "words": words, "characters": characters}
     make_file = functools.partial(
         _lite_file, config, arrays, _matrices(config, arrays), metadata
     )
     is_int8 = arithmetic == "int8"
-    file = make_file(sizes, math.inf if is_int8 else 0)
+    file = make_file(_SIZES, math.inf if is_int8 else 0)
     lite = LiteElmo(file)  # refuses what it can't run
     if is_int8:
         exact = LiteElmo(make_file(_CHECKED_SIZES, 0))
         cosines = _cosines(lite, exact)
         if min(cosines) < GOOD_COSINE:
-            file = make_file(sizes, _MAX_ERROR)
+            file = make_file(_SIZES, _MAX_ERROR)
             cosines = _cosines(LiteElmo(file), exact)
         _check_cosines(cosines, min_cosine)
-    of_file = {"cosines": cosines, "source": source}
-    return file._replace(metadata={**file.metadata, **of_file})
+    more = {"cosines": cosines, "source": source}
+    return file._replace(metadata={**file.metadata, **more})
 
 
 def _matrices(config, arrays):
@@ -124,7 +119,7 @@ def _matrices(config, arrays):
             kernels |= zip((f"{name}/x", f"{name}/h"), parts)
         if name.endswith(("/W_P_0", "/W_proj")):
             kernels[name] = array
-    return {name: Matrix.of(kernel, 0) for name, kernel in kernels.items()}
+    return {name: Matrix.from_kernel(kernel, 0) for name, kernel in kernels.items()}
 
 
 def _lite_file(config, arrays, matrices, metadata, sizes, max_error):

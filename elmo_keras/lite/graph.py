@@ -27,7 +27,7 @@ class Matrix(NamedTuple):
     scales: np.ndarray | None
 
     @classmethod
-    def of(cls, kernel: np.ndarray, max_error: float = math.inf) -> "Matrix":
+    def from_kernel(cls, kernel: np.ndarray, max_error: float = math.inf) -> "Matrix":
         """A kernel `(…, outputs)` in int8; in float32 if its error were larger."""
         rows = np.ascontiguousarray(np.moveaxis(kernel, -1, 0))
         return cls(rows, None).quantised(max_error)

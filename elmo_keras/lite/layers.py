@@ -12,7 +12,7 @@ from elmo_keras.lite.runtime import CompiledModel, aligned
 
 # Steps of blocks by the number of their rows.
 _STEPS = {1: (8,), 4: (4,), 12: (4,), 32: (4,)}
-_ROWS = 64  # of a product
+_ROWS = 64  # rows of a product
 
 
 class LiteBiLstm:
@@ -61,8 +61,11 @@ def keras_lstm(
     `output_kernel` `(units, n)` multiplies the outputs.
     """
     order = np.arange(len(bias)).reshape(4, -1)[[0, 2, 1, 3]].ravel()
-    kernels = Matrix.of(kernel[:, order]), Matrix.of(recurrent_kernel[:, order])
-    output = None if output_kernel is None else Matrix.of(output_kernel)
+    kernels = (
+        Matrix.from_kernel(kernel[:, order]),
+        Matrix.from_kernel(recurrent_kernel[:, order]),
+    )
+    output = None if output_kernel is None else Matrix.from_kernel(output_kernel)
     layer = LstmLayer(*kernels, bias[order], None)
     return lstm_model([layer], steps, output_kernel=output)
 
@@ -79,7 +82,7 @@ class LiteDense:
         model = Model()
         graph = Graph(model)
         x = graph.input("x", _ROWS, len(kernel))
-        y = graph.dense(x, Matrix.of(kernel), np.asarray(bias, np.float32))
+        y = graph.dense(x, Matrix.from_kernel(kernel), np.asarray(bias, np.float32))
         graph.output("y", y)
         model.add("dense", graph)
         self._x, self._y = aligned(_ROWS, len(kernel)), aligned(_ROWS, len(bias))
@@ -97,3 +100,11 @@ class LiteDense:
                 self._run()
                 y[first : first + _ROWS] = self._y[: len(part)]
         return y
+
+
+def probe() -> None:
+    """Runs a layer by LiteRT's C functions; fails where they do something else."""
+    kernel = np.arange(-16, 16, dtype=np.float32).reshape(8, 4)
+    x, bias = np.arange(8, dtype=np.float32)[None], np.ones(4, np.float32)
+    y = LiteDense(kernel, bias)(x)
+    np.testing.assert_allclose(y, x @ kernel + bias, atol=4)  # the sums go up to 260

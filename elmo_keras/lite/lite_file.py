@@ -21,8 +21,8 @@ from elmo_keras.base.files import naming_damage, replacing
 from elmo_keras.hub.local_files import not_a_pipe
 from elmo_keras.lite.runtime import ALIGNMENT, aligned
 
-ARITHMETICS = "int8", "float32"  # of the products
-MIN_COSINE = 0.95  # of int8 to exact vectors, the mean of the worst layer
+ARITHMETICS = "int8", "float32"
+MIN_COSINE = 0.95  # int8 to exact vectors, the mean of the worst layer
 VERSION = 1
 _METADATA = "elmo.json"
 _HEADER_SIZE = 30  # bytes of an entry of a ZIP, before its name
@@ -80,9 +80,9 @@ def read_lite(path: Path, *, mapped: bool = True) -> LiteFile:
         raise ValueError(f"{path} is damaged: its checksum is another. Copy it again.")
     graphs = {k[:-7]: v for k, v in parts.items() if k.endswith(".tflite")}
     with whole(path):
-        of_arrays = {k[:-4]: v for k, v in parts.items() if k.endswith(".npy")}
+        array_parts = {k[:-4]: v for k, v in parts.items() if k.endswith(".npy")}
         read = np.lib.format.read_array
-        arrays = {k: read(io.BytesIO(v.data)) for k, v in of_arrays.items()}
+        arrays = {k: read(io.BytesIO(v.data)) for k, v in array_parts.items()}
     return LiteFile(metadata, graphs | {"forward": first}, arrays)
 
 

@@ -77,9 +77,9 @@ def _add(
 
 def _step(graph, gates, c, layer, cell_clip, proj_clip):
     i, j, f, o = graph.split(gates, 4)
-    kept = graph.multiply(graph.sigmoid(f), c)
+    remembered = graph.multiply(graph.sigmoid(f), c)
     new = graph.multiply(graph.sigmoid(i), graph.tanh(j))
-    c = graph.clip(graph.add(kept, new), cell_clip)
+    c = graph.clip(graph.add(remembered, new), cell_clip)
     hidden = graph.multiply(graph.sigmoid(o), graph.tanh(c))
     if layer.projection_kernel is None:
         return hidden, c

@@ -23,7 +23,7 @@ from numpy.typing import DTypeLike
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions; others are tried before use
 TRIAL = "ELMO_KERAS_LITERT_TRIAL"  # set in the process that tries
-ALIGNMENT = 64  # of memory that LiteRT uses in place
+ALIGNMENT = 64  # bytes; LiteRT uses aligned memory in place
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 _LIBRARY = {"win32": "libLiteRt.dll", "darwin": "libLiteRt.dylib"}
 _CPU, _PACKED_ONCE = 1, ":memory"
@@ -100,7 +100,7 @@ def _check_room(n_bytes):
     """Refuses a limit that XNNPACK, which packs weights into a file in memory, exceeds."""
     try:
         import resource
-    except ImportError:  # as on Windows
+    except ImportError:  # Windows has none
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if 0 <= limit < 2 * n_bytes:  # XNNPACK ends the process
@@ -136,7 +136,8 @@ def library() -> ctypes.CDLL:
 
 def _works():
     """Whether a small model runs in a process of its own, which wrong arguments can end."""
-    command = [sys.executable, "-m", "elmo_keras.lite.probe"]
+    code = "from elmo_keras.lite.layers import probe; probe()"
+    command = [sys.executable, "-c", code]
     variables = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), TRIAL: "1"}
     return not subprocess.run(command, env=variables, capture_output=True).returncode
 

@@ -11,22 +11,36 @@ import numpy as np
 from elmo_keras.base.argument_checks import check_finite
 
 
-def mix_values(scalars: Sequence[float], gamma: float = 1.0) -> dict[str, Any]:
-    """Weights before the softmax and γ, as `ScalarMix.values` has them."""
-    weights = np.exp(np.asarray(scalars, np.float32) - np.max(scalars))
-    weights = (weights / weights.sum()).astype(np.float32).tolist()
-    return {"mix": weights, "gamma": float(np.float32(gamma)), "layer_norm": False}
-
-
-def given_mix(scalars: Sequence[float], n_layers: int) -> dict[str, Any]:
-    """`mix_values` of a user's weights; a ValueError says what is wrong with them."""
+def mix_values(
+    n_layers: int,
+    layers: str | int = "mix",
+    *,
+    mix: Sequence[float] | None = None,
+    gamma: float = 1.0,
+    layer_norm: bool = False,
+) -> dict[str, Any]:
+    """The values of a `ScalarMix` with these arguments, as its `values` has them."""
+    if mix is not None and layers != "mix":
+        raise ValueError("`mix` is for `layers` mix. Leave one of them out.")
+    scalars = np.zeros(n_layers) if mix is None else mix
     check_finite("The weights of the mix", scalars, 1)
     if len(scalars) != n_layers:
         raise ValueError(
             f"The mix should have {n_layers} weights, one for each layer. Received: "
             f"{list(scalars)}"
         )
-    return mix_values(scalars)
+    if layers in ("mix", "average"):
+        weights = np.exp(np.asarray(scalars, np.float32) - np.max(scalars))
+        weights = (weights / weights.sum()).astype(np.float32)
+    else:
+        index = n_layers - 1 if layers == "top" else int(layers)
+        if index >= n_layers:
+            raise ValueError(
+                f"`layers` should be the index of one of {n_layers} layers. "
+                f"Received: {index}"
+            )
+        weights = np.eye(n_layers)[index]
+    return {"mix": weights.tolist(), "gamma": gamma, "layer_norm": layer_norm}
 
 
 def weighted_sum(layers: Iterable[np.ndarray], weights: Any) -> np.ndarray:

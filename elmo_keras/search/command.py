@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from elmo_keras.commands.arguments import Count, Words
-from elmo_keras.commands.outputs import check_apart, check_file
+from elmo_keras.commands.outputs import check_file
 from elmo_keras.embed.options import EmbedderOptions
 from elmo_keras.embed.outputs import is_npy, is_parquet
 from elmo_keras.search.find import ExactIndex
@@ -118,8 +118,7 @@ def search(
 
 def _check_output(output, inputs, overwrite):
     if overwrite or not output.is_file():  # else it is only read
-        check_apart([output], inputs)
-        check_file(output)
+        check_file(output, inputs)
 
 
 def _read_queries(query, embedder):

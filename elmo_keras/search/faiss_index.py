@@ -16,7 +16,7 @@ from elmo_keras.search.sentences import ADVICE, Sentences
 
 TRAINED_ON = 64  # vectors for each list of an IVF
 LISTS = 1024  # an index without lists is trained as one with as many
-SHARE_OF_LISTS, FEWEST_LISTS = 1 / 16, 16  # that a query searches
+SHARE_OF_LISTS, FEWEST_LISTS = 1 / 16, 16  # lists that a query searches
 RESCORED = 4  # times as many sentences as a query wants
 
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from elmo_keras.base.files import replacing
 from elmo_keras.commands.arguments import Count, Index, Words
-from elmo_keras.commands.outputs import check_apart, check_new_file
+from elmo_keras.commands.outputs import check_new_file
 from elmo_keras.embed.engines.backend import choose_backend
 from elmo_keras.embed.options import start_backend
 from elmo_keras.hub.catalogue import parts_of_model
@@ -50,8 +50,8 @@ def score(
         output: file of the table; standard output if not given
     """
     if output is not None:
-        check_apart([output], [Path(file), *(parts_of_model(model) if model else ())])
-        check_new_file(output)
+        parts = parts_of_model(model) if model else ()
+        check_new_file(output, [Path(file), *parts])
     head, rows = (TOKENS, token_rows) if tokens else (SENTENCES, sentence_rows)
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
@@ -68,9 +68,9 @@ def score(
         sentences = language_model.score(
             (line.split() for line in lines), progress=output is not None
         )
-        for number, scores in enumerate(sentences, 1):
+        for line_number, scores in enumerate(sentences, 1):
             for row in rows(scores):
-                print(number, *row, sep="\t", file=table)
+                print(line_number, *row, sep="\t", file=table)
 
 
 def read_language_model(model: str) -> LanguageModel:

@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 
 _NODES = re.compile(r"\s*(\[\[)?\{\{node [^}]*\}\}(\]\])?")
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
-_HTTP = {  # as TensorFlow Serving maps them; all others are a 500
+_HTTP = {  # TensorFlow Serving maps them so; all others are a 500
     grpc.StatusCode.CANCELLED: 499,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,

@@ -24,7 +24,7 @@ from elmo_keras.serve.signature import fill, to_array
 
 NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
 STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
-SENDING_SECONDS = 1.0  # at least, for the last answers and errors
+SENDING_SECONDS = 1.0  # for the last answers and errors
 SERVICES = "", "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"
 
 
@@ -62,9 +62,9 @@ class GrpcServer:
     def leave(self) -> None:
         self._health.enter_graceful_shutdown()
 
-    def close(self, grace: float) -> None:
+    def close(self) -> None:
         """Returns when all answers are sent."""
-        self._server.stop(max(grace, SENDING_SECONDS)).wait()
+        self._server.stop(SENDING_SECONDS).wait()
 
 
 def answering(method):

@@ -18,7 +18,7 @@ from elmo_keras.serve.servable import DEFAULT_SIGNATURE, Servable
 from elmo_keras.serve.signature import Arrays, Signature
 from elmo_keras.text.tokenizers import split_words
 
-CACHE_BYTES = 2**28  # of the vectors of words
+CACHE_BYTES = 2**28  # for the vectors of words
 
 
 class LiteServable(Servable):

@@ -21,7 +21,7 @@ SIGNATURES = "signature_def"
 ONLY_PREDICT = "Only Predict is implemented. Use Predict."
 HELD_BODIES = 4  # bodies of the maximum size that are held at the same time
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
-MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
+MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # TensorFlow Serving's buckets
 
 
 class Models:
@@ -68,11 +68,11 @@ class Models:
         return self[spec.name].lease(version_of(spec))
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
-        statuses, wanted = self[spec.name].statuses(), version_of(spec)
-        if wanted is not None:
-            if wanted not in statuses:
-                raise not_found(f"The versions are {[*statuses]}. Received: {wanted}")
-            statuses = {wanted: statuses[wanted]}
+        statuses, version = self[spec.name].statuses(), version_of(spec)
+        if version is not None:
+            if version not in statuses:
+                raise not_found(f"The versions are {[*statuses]}. Received: {version}")
+            statuses = {version: statuses[version]}
         return GetModelStatusResponse(model_version_status=statuses.values())
 
     def metadata(self, spec: ModelSpec) -> GetModelMetadataResponse:

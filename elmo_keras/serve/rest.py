@@ -74,7 +74,7 @@ class RestServer:
         config = self._config
         runner = web.AppRunner(
             self._application(),
-            handler_cancellation=True,  # of clients that left
+            handler_cancellation=True,  # ends requests of clients that left
             shutdown_timeout=SENDING_SECONDS,
         )
         await runner.setup()

@@ -58,9 +58,9 @@ def _parsed(body):
 def _columns(content, signature):
     inputs = content[COLUMNS]
     if _is_named(inputs):
-        known = {name: inputs[name] for name in signature.inputs if name in inputs}
+        listed = {name: inputs[name] for name in signature.inputs if name in inputs}
         # TensorFlow Serving ignores further ones, unless one is missing.
-        return known if len(known) == len(signature.inputs) else inputs
+        return listed if len(listed) == len(signature.inputs) else inputs
     return {_only_input(signature): inputs}
 
 

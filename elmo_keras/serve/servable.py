@@ -17,7 +17,7 @@ from elmo_keras.text.characters import tensorflow_text
 
 DEFAULT_SIGNATURE = "serving_default"
 MAX_WARM_UP_REQUESTS = 1000
-MAX_CHOICES = 32  # of outputs; a session keeps some MB for each, for ever
+MAX_CHOICES = 32  # choices of outputs; a session keeps some MB for each, for ever
 
 
 class Servable:

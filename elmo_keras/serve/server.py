@@ -1,7 +1,6 @@
 """Models served over gRPC and REST."""
 
 import contextlib
-import time
 from collections.abc import Sequence
 
 from elmo_keras.serve.config import Config, ModelConfig
@@ -35,9 +34,8 @@ class Server:
         self.models.drain(grace)
         self._rest.close()
 
-    def close(self, grace: float = 0.0) -> None:
+    def close(self) -> None:
         """Drains the server, and ends what is still computed."""
-        end = time.monotonic() + grace
-        self.drain(grace)
-        self._grpc.close(end - time.monotonic())
+        self.drain(0)
+        self._grpc.close()
         self.models.close()

@@ -39,18 +39,18 @@ class Signature(NamedTuple):
 
     def keys(self, output_filter: Iterable[str]) -> tuple[str, ...]:
         """The requested outputs, or all if none is named."""
-        wanted = sorted(output_filter)
-        if unknown := [key for key in wanted if key not in self.outputs]:
+        keys = sorted(output_filter)
+        if unknown := [key for key in keys if key not in self.outputs]:
             raise invalid(
                 f"The outputs are {list(self.outputs)}. Received in the output "
                 f"filter: {unknown}"
             )
-        if len(set(wanted)) < len(wanted):
+        if len(set(keys)) < len(keys):
             raise invalid(
                 "The output filter should name each output once. Received: "
-                f"{', '.join(wanted)}"
+                f"{', '.join(keys)}"
             )
-        return tuple(wanted or self.outputs)
+        return tuple(keys or self.outputs)
 
     def time_axis(self, key: str) -> int | None:
         """The axis of tokens: the only one of unknown size after the batch, or None."""
@@ -109,13 +109,13 @@ def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> 
         proto.MergeFromString(_FLOAT_VAL + _varint(len(content)) + content)
 
 
-def _varint(number):
+def _varint(value):
     """A number in the wire format: 7 bits a byte, the lowest first."""
     encoded = bytearray()
-    while number > 127:
-        encoded.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*encoded, number])
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*encoded, value])
 
 
 def to_array(name: str, proto: TensorProto, spec: tf.TensorSpec) -> np.ndarray:

@@ -88,16 +88,16 @@ class Versions:
 
     def refresh(self) -> None:
         """Loads and unloads versions, in one thread only."""
-        wanted, allowed = set(), self._model.allowed
+        answering, allowed = set(), self._model.allowed
         for version, path in self._paths():
-            if len(wanted) == self._model.newest:
+            if len(answering) == self._model.newest:
                 break
             if allowed is not None and version not in allowed:
                 continue
             if version in self._loaded or self._load_version(version, path):
-                wanted.add(version)
-        if wanted:
-            for version in sorted(set(self._loaded) - wanted):
+                answering.add(version)
+        if answering:
+            for version in sorted(set(self._loaded) - answering):
                 self._unload(version)
 
     def close(self) -> None:

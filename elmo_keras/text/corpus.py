@@ -80,7 +80,7 @@ class Corpus:
                 return cls._open(folder, metadata["digest"])
         # Written beside it: another run may be reading the old files.
         new = folder.with_name(f"{folder.name}.{os.getpid()}")
-        shutil.rmtree(new, ignore_errors=True)  # of a killed process with this id
+        shutil.rmtree(new, ignore_errors=True)  # left by a killed process
         new.mkdir(parents=True)
         try:
             with (new / _TOKENS).open("wb") as t, (new / _ENDS).open("wb") as e:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 # Keys of a dictionary that stand for no character of a word, and for no word.
 CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
 UNKNOWN_WORD = "<oov>"
-SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # of a vocabulary of bilm-tf
+SPECIAL_WORDS = "<S>", "</S>", "<UNK>"  # every vocabulary of bilm-tf has them
 
 
 @dataclasses.dataclass(frozen=True)

@@ -89,7 +89,7 @@ def encoded(text: str | bytes) -> bytes:
 
 def _tokens(index, value, tokenizer):
     sentence = plain(value)
-    if isinstance(sentence, bytes):  # what is not UTF-8 is refused below
+    if isinstance(sentence, bytes):  # other bytes than UTF-8 are refused below
         sentence = sentence.decode(errors="surrogateescape")
     expected = f"Sentence {index} should be a str or a list of tokens (str)"
     if isinstance(sentence, str) and tokenizer is not None:
@@ -131,7 +131,7 @@ def warn_of_spaces(tokens: bytes) -> None:
 
 def has_items(value):
     """Whether a value can be sentences or tokens: it has an order, and no names."""
-    no_sequences = Mapping, set, frozenset, np.ndarray  # of numbers: others are lists
+    no_sequences = Mapping, set, frozenset, np.ndarray  # other arrays became lists
     is_refused = isinstance(value, no_sequences) or is_table(value)
     return isinstance(value, Iterable) and not is_refused
 

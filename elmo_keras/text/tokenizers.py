@@ -58,7 +58,7 @@ def word_spans(text: str, tokenizer: str = "words") -> list[Span]:
         spans = _token_spans(_mark(text, tokenizer))
     else:
         spans = _join_piece_spans(text, tokenizer)
-    if spans and spans[-1][1] - spans[-1][0] > 1:  # as `FULL_STOP`
+    if spans and spans[-1][1] - spans[-1][0] > 1:  # does `FULL_STOP`
         begin, end = spans[-1]
         if text[end - 1] == "." and text[end - 2].isalpha():
             spans[-1:] = [(begin, end - 1), (end - 1, end)]

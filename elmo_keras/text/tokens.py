@@ -105,7 +105,7 @@ def placed_words(texts: tf.Tensor, tokenizer: str = "words") -> PlacedWords:
     first = tf.cast(tf.gather(parts.row_starts(), rows), tf.int32)
     lengths = tf.strings.length(parts.flat_values)
     ends = tf.cumsum(lengths)
-    before = tf.gather(tf.concat([[0], ends], 0), first)  # of earlier texts
+    before = tf.gather(tf.concat([[0], ends], 0), first)  # earlier texts
     is_word = (tf.range(tf.size(rows)) - first) % 2 == 1
     is_word &= lengths > 0
     columns = parts.flat_values, ends - lengths - before, ends - before

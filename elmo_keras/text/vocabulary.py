@@ -15,7 +15,7 @@ from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 
 _SKIPPED = b"!!!MAXTERMID"  # a line that bilm-tf leaves out
 MAX_VOCABULARY = 2**28  # bytes of a file
-ZIPF_SHIFT = 2.7  # of ranks from 0, as English and Korean texts have it
+ZIPF_SHIFT = 2.7  # added to ranks from 0; English and Korean texts have it
 
 
 class Vocabulary:

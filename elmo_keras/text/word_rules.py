@@ -119,10 +119,10 @@ def _cut(*pairs: tuple[str, str]) -> Rule:
     return _whole(f"(?:{words})"), _whole(first + CUT + last)
 
 
-def _quoted(kept: str) -> Rule:
+def _quoted(contractions: str) -> Rule:
     """Cuts an apostrophe from the word after it, but for these words."""
     return (
-        _whole(f"({APOSTROPHE})(?:({kept})|({LETTER}[^{MARK}]*))"),
+        _whole(f"({APOSTROPHE})(?:({contractions})|({LETTER}[^{MARK}]*))"),
         _whole(rf"\1\2{CUT}\3"),
     )
 

@@ -36,7 +36,7 @@ _NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 class Inputs:
     pretrained: ModelFiles | None  # the model that training starts from
     config: ElmoConfig
-    vocabulary: Vocabulary  # of the softmax
+    vocabulary: Vocabulary  # the words of the softmax
     new_softmax: bool  # over words that the model to start from can't predict
     train: Corpus
     valid: Corpus
@@ -135,8 +135,8 @@ def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
     else:
         sentences = _sentences(data, data.train, config)
         most = HELD_OUT_EVERY * MOST_HELD_OUT
-        of_training = itertools.islice(sentences, 0, most, HELD_OUT_EVERY)
-        valid = Corpus.from_sentences(of_training)
+        held_out = itertools.islice(sentences, 0, most, HELD_OUT_EVERY)
+        valid = Corpus.from_sentences(held_out)
     if not len(valid):
         name = "valid" if data.valid else "train"
         raise ValueError(f"`{name}` names files that hold no sentence.")

@@ -154,7 +154,7 @@ class TrainingRun:
         zeros = self.model.bilm.lstm.zero_state(self.streams.n_rows)
         self.state: Any = distribution.scatter_rows(
             self.strategy, zeros
-        )  # of each replica's rows
+        )  # one for each replica
 
     def step(self, batch: Any) -> tf.Tensor:
         """Updates the weights with a batch; returns the loss."""

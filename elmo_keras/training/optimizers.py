@@ -69,13 +69,13 @@ class Muon(keras.optimizers.Adam):
         self.assign(momentum, 0.95 * momentum + gradient)
         update = _orthogonalized(gradient + 0.95 * momentum)
         longest = max(update.shape[-2:])  # pyright: ignore[reportArgumentType]
-        size = 0.2 * longest**0.5  # that of a usual update of Adam
+        size = 0.2 * longest**0.5  # a usual update of Adam has it
         self.assign_sub(variable, tf.cast(learning_rate, update.dtype) * size * update)
 
 
 def _orthogonalized(x):
     """About U Vᵀ of the matrix x = U S Vᵀ, by five iterations of Newton and Schulz."""
-    matrix = tf.reshape(x, x.shape[-2:])  # of (1, 1, units, n) in the LSTM
+    matrix = tf.reshape(x, x.shape[-2:])  # (1, 1, units, n) in the LSTM
     matrix /= tf.norm(matrix) + 1e-7
     wide = matrix.shape[0] <= matrix.shape[1]
     gram = tf.matmul(matrix, matrix, transpose_a=not wide, transpose_b=wide)

@@ -9,7 +9,7 @@ from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
-DIVERGED_RISE = 100  # of the perplexity, over the one before training
+DIVERGED_RISE = 100  # perplexity, in those before training
 
 
 def diverged(loss: float) -> FloatingPointError:

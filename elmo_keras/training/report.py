@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.base.files import installed_version
-from elmo_keras.commands.markdown_table import markdown_table
+from elmo_keras.base.markdown_table import markdown_table
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.hub.catalogue import CARD, CURVES
 from elmo_keras.training.inputs import Inputs

@@ -45,7 +45,7 @@ def train_step(
 
     if jit_compile:  # made anew for each replica, whose weights it reads
         compute = tf.function(compute, autograph=False, jit_compile=True)
-    sums, states = [], []  # of the loss and the gradients
+    sums, states = [], []  # sums of the loss and the gradients
     for part, rows in zip(parts, _split(state, len(parts))):
         if sums:  # wait for them: only one part is in memory
             with tf.control_dependencies(sums):

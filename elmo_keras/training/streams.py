@@ -23,9 +23,9 @@ SAMPLED = 16  # steps of an epoch, whose batches give the fixed shapes
 ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
 ONE_REPLICA = tf.distribute.InputContext()  # one replica
 # Sizes of the batches of a few shapes, each of which XLA compiles once.
-N_PIECES = 8  # of the distinct words of a part, from the longest to the shortest
+N_PIECES = 8  # pieces of a part's distinct words, from the longest on
 GROWTH = 1.25  # from a size to the next one, for a batch that has no room in it
-SPARE = 1.03  # of the first size, beyond the largest batch of the sample
+SPARE = 1.03  # the first size, in largest batches of the sample
 
 
 class Streams:
@@ -157,7 +157,7 @@ class Streams:
             "targets": tf.TensorSpec((2, n_rows, time), tf.int32),  # ids to predict
             "weights": tf.TensorSpec((n_rows, time), tf.float32),  # 0.0 after a row
             "n_predictions": tf.TensorSpec((), tf.float32),  # over all replicas
-            "seed": tf.TensorSpec((2,), tf.int32),  # of the dropout
+            "seed": tf.TensorSpec((2,), tf.int32),  # decides the dropout
         }
         if self.zero_state_share:  # where a sentence starts from it
             spec["from_zero"] = tf.TensorSpec((n_rows, time), tf.bool)

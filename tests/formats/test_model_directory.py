@@ -1,18 +1,25 @@
 """Model directories and zips: their weights, their mix, and the files that are theirs."""
 
 import json
+import os
+import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
-from elmo_keras.hub.catalogue import PARTS, parts_of_model
+from elmo_keras.formats.model_files import Mix
+from elmo_keras.hub.catalogue import PARTS, files_of_vectors, parts_of_model
 from elmo_keras.layers import ScalarMix
 from elmo_keras.training.report import CARD, CURVES
 from tests.formats.conftest import VOCABULARY, assert_same, contents, zipped
+from tests.support import hub_modules
+from tests.support.many_langs_models import model_files, write_files
 from tests.support.models import randomize
+from tests.support.tf1_checkpoints import arrays, write_model
 
 
 def test_a_model_directory_round_trip_keeps_every_weight(bilm, directory):
@@ -153,3 +160,46 @@ def test_the_files_of_a_model_which_no_output_replaces(
     assert sorted(str(p.relative_to(tmp_path)) for p in parts) == sorted(
         expected.split()
     )
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """The paths of files that Python opens; TensorFlow reads checkpoints by itself."""
+    paths = set()
+
+    def note(event, arguments):
+        if event == "open" and isinstance(arguments[0], (str, os.PathLike)):
+            paths.add(Path(arguments[0]))
+
+    sys.addaudithook(note)
+    return paths
+
+
+@pytest.mark.parametrize("layout", ["ours", "words", "options", "many", "tf1", "hub"])
+def test_a_change_of_any_file_that_vectors_follow_from_is_noticed(
+    layout, opened, bilm, tmp_path
+):
+    folder, weights, unread = tmp_path / "other", None, set()
+    if layout in ("ours", "options"):
+        save_model(folder, bilm, VOCABULARY, mix=Mix((0.0, 1.0, 2.0), 1.0))
+        unread = {"vocab.txt", "mix.json", "training/softmax.hdf5"}
+    elif layout == "many":
+        write_files(folder, model_files())
+    elif layout == "words":
+        write_files(tmp_path / "theirs", model_files())
+        save_model(folder, load_bilm(tmp_path / "theirs"))
+    elif layout == "tf1":
+        write_model(folder, arrays())
+    else:
+        hub_modules.write(folder, hub_modules.variables(bilm))
+    model = folder
+    if layout == "options":
+        model, weights = folder / "options.json", folder / "weights.hdf5"
+    opened.clear()
+    files = find_model(model, weights=weights)
+    for dataset in files.datasets.values():
+        dataset[...]
+    listed = {*files_of_vectors(model, weights)}
+    assert {path for path in opened if folder in path.parents} <= listed
+    everything = {path for path in folder.rglob("*") if path.is_file()}
+    assert everything - listed <= {folder / name for name in unread}

@@ -39,7 +39,7 @@ GROUPS = (1, 2), (3, 5)  # of filters
 OF_DICTIONARY = {"n_characters": N_CHARACTERS}
 OF_WORDS = OF_DICTIONARY | {"n_words": N_WORDS, "word_dim": 6, "activation": "tanh"}
 ROWS = {
-    "Highway": (partial(layers.Highway, carry_bias=-1.0), FEATURES),
+    "Highway": (layers.Highway, FEATURES),
     "CharacterCNN": (
         partial(layers.CharacterCNN, GROUPS, 4, 3, n_highway=2, activation="tanh"),
         IDS,

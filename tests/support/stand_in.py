@@ -177,7 +177,8 @@ def serving(directory, **options):
     try:
         yield server
     finally:
-        server.close(PATIENCE)
+        server.drain(PATIENCE)
+        server.close()
 
 
 @contextlib.contextmanager

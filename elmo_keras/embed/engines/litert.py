@@ -15,12 +15,12 @@ from elmo_keras.base.files import file_digest
 from elmo_keras.base.messages import say
 from elmo_keras.embed.engines.engine import LITE, Engine
 from elmo_keras.hub.cache import converted_folder, only_writer, remove_converted
-from elmo_keras.hub.catalogue import SOFTMAX_FILES, parts_of_model
+from elmo_keras.hub.catalogue import files_of_vectors
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import VERSION, write_lite
 from elmo_keras.lite.runtime import library
-from elmo_keras.lite.scalar_mix import given_mix, mix_values, normalize, weighted_sum
+from elmo_keras.lite.scalar_mix import mix_values, normalize, weighted_sum
 
 MOST_CONVERTED = 2**32  # bytes of converted models in the cache
 
@@ -40,7 +40,7 @@ class LiteRTEngine(Engine):
         super().__init__(lite.config, layers, **output)
         self.mix = dict(lite.metadata["mix"])
         if mix is not None:
-            self.mix = given_mix(mix, self.config.n_layers + 1)
+            self.mix = mix_values(self.config.n_layers + 1, mix=mix)
         if gamma is not None:
             check_finite("The factor of the mix", gamma)
             self.mix["gamma"] = float(gamma)
@@ -92,12 +92,9 @@ def read_litert(
 def _read_or_convert(model, weights, arithmetic, threads):
     library()  # before a model is downloaded and converted
     options, weights_file = local_files(model, weights)
-    parts = [p for p in (options, weights_file) if p is not None]
-    files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
     source = hashlib.sha256(f"{VERSION} {arithmetic}".encode())
-    for file in files:
-        if not file.match(SOFTMAX_FILES[0]):  # which vectors don't need
-            source.update(f" {file.name} {file_digest(file)}".encode())
+    for file in files_of_vectors(options, weights_file):
+        source.update(f" {file.name} {file_digest(file)}".encode())
     source = source.hexdigest()
     folder = converted_folder()
     path = folder / f"{model_title(model)}-{arithmetic}-{source[:16]}.tflite"
@@ -132,8 +129,9 @@ def _convert(options, weights, arithmetic, source):
     from elmo_keras.lite.convert import convert
 
     files = find_model(options, weights=weights)
-    mix = mix_values(*files.mix) if files.mix else None
-    return convert(files.config, files.datasets, arithmetic, mix=mix, source=source)
+    mix, gamma = files.initial_mix()
+    values = mix_values(files.config.n_layers + 1, mix=mix, gamma=gamma)
+    return convert(files.config, files.datasets, arithmetic, mix=values, source=source)
 
 
 def _read_cached(path, source, threads):
@@ -141,7 +139,7 @@ def _read_cached(path, source, threads):
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, ValueError):
         lite = LiteElmo.read(path, threads)
         if lite.metadata.get("source") == source:
-            with contextlib.suppress(OSError):  # of a folder that is only read
-                os.utime(path)  # those that were used last are kept
+            with contextlib.suppress(OSError):  # the folder may be only read
+                os.utime(path)  # files that were used last are kept
             return lite
     return None

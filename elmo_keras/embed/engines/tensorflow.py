@@ -19,8 +19,8 @@ from elmo_keras.text.characters import characters_of_words, cut_pieces
 TIME_GROWTH, ROW_GROWTH, WORD_GROWTH = 1.3, 4, 4  # from a size to the next one
 SHORTEST = 4  # steps, with both boundaries
 LONGEST = 1024  # steps; x W + b of all of them is in memory at once
-TOKENS = 2**13  # of a full batch
-CHARACTERS = 8, 13, 21, 34  # of characters, and all
+TOKENS = 2**13  # tokens of a full batch
+CHARACTERS = 8, 13, 21, 34  # widths of words; longer ones have all characters
 
 
 class TensorFlowEngine(Engine):
@@ -97,17 +97,17 @@ def trace(function, *signature, **options):
 
 def _make_mix(elmo, weights, gamma):
     """The layer's first mix, or one with these weights and this factor."""
-    kept = elmo.mixes[0] if elmo.mixes and weights is None else None
-    if kept is not None and gamma is None:
-        return kept
-    if kept is not None:
-        mix = ScalarMix.from_config(kept.get_config())
+    first_mix = elmo.mixes[0] if elmo.mixes and weights is None else None
+    if first_mix is not None and gamma is None:
+        return first_mix
+    if first_mix is not None:
+        mix = ScalarMix.from_config(first_mix.get_config())
     else:
         factor = 1.0 if gamma is None else gamma
         mix = ScalarMix(mix=weights, gamma=factor, dtype=elmo.dtype_policy)
     mix.build([(None, 2 * elmo.config.projection_dim)] * (elmo.config.n_layers + 1))
-    if kept is not None:
-        mix.set_weights(kept.get_weights())
+    if first_mix is not None:
+        mix.set_weights(first_mix.get_weights())
         mix.assign(gamma=gamma)
     return mix
 
@@ -149,14 +149,14 @@ class CompiledEngine(TensorFlowEngine):
         lengths = lengths + 2
         n_rows, time = padded_shape(len(lengths), int(lengths.max(initial=0)))
         if self._is_compiled and time <= LONGEST:
-            steps, of_rows = np.arange(time), np.zeros(n_rows, np.int32)
-            of_rows[: len(lengths)] = lengths
-            real = steps < of_rows[:, None]
+            steps, row_lengths = np.arange(time), np.zeros(n_rows, np.int32)
+            row_lengths[: len(lengths)] = lengths
+            real = steps < row_lengths[:, None]
             rows = np.zeros((n_rows, time, x.shape[1]), x.dtype)
             rows[real] = x
-            layers = self._run(self._layers_of_shape, rows.shape, rows, of_rows)
+            layers = self._run(self._layers_of_shape, rows.shape, rows, row_lengths)
             if layers is not None:
-                inner = (steps > 0) & (steps < of_rows[:, None] - 1)
+                inner = (steps > 0) & (steps < row_lengths[:, None] - 1)
                 return layers[:, real if self.n_boundaries else inner]
         return super().compute(x, lengths - 2)
 

@@ -15,7 +15,7 @@ from elmo_keras.text.length_batches import chunks
 
 ID, NUMBER, TEXT, METADATA = "id", "number", "text", b"elmo_keras"
 ROW_GROUP_BYTES = 2**26
-ROW_BYTES = 64  # of a row besides its vectors, about
+ROW_BYTES = 64  # about the size of a row without its vectors
 
 
 class Row(NamedTuple):
@@ -53,12 +53,12 @@ class Rows:
         metadata: dict[str, Any],
         ids: type | None = None,
     ):
-        self.dim, self.of_tokens = int(shape[-1] or 0), None in shape
-        n_layers = shape[0] if len(shape) == 2 + self.of_tokens else None
-        one = "vectors" if self.of_tokens else "vector"
-        self.names = [f"layer_{i}" for i in range(n_layers)] if n_layers else [one]
+        self.dim, self.has_tokens = int(shape[-1] or 0), None in shape
+        n_layers = shape[0] if len(shape) == 2 + self.has_tokens else None
+        name = "vectors" if self.has_tokens else "vector"
+        self.names = [f"layer_{i}" for i in range(n_layers)] if n_layers else [name]
         vector = pa.list_(pa.from_numpy_dtype(np.dtype(dtype)), self.dim)
-        column = pa.list_(vector) if self.of_tokens else vector
+        column = pa.list_(vector) if self.has_tokens else vector
         id_type = pa.string() if ids is str else pa.int64()
         fields = [pa.field(ID, id_type, nullable=False)]
         fields += [pa.field(NUMBER, pa.int64(), nullable=False)] if ids else []
@@ -74,12 +74,12 @@ class Rows:
 
     def _column(self, arrays):
         column = self.schema.field(self.names[0]).type
-        vector = column.value_type if self.of_tokens else column
+        vector = column.value_type if self.has_tokens else column
         rows = [np.reshape(array, (-1, self.dim)) for array in arrays]
         values = np.concatenate([np.empty((0, self.dim), np.float16), *rows])
         values = pa.array(values.reshape(-1), vector.value_type)
         vectors = pa.FixedSizeListArray.from_arrays(values, type=vector)
-        if not self.of_tokens:
+        if not self.has_tokens:
             return vectors
         ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         return pa.ListArray.from_arrays(pa.array(ends), vectors, type=column)
@@ -100,7 +100,9 @@ class Rows:
             use_dictionary=False,
             write_statistics=[ID],  # pyright: ignore[reportArgumentType]
         ) as writer:
-            for group in chunks(sentences, ROW_GROUP_BYTES, _row_bytes):
+            for group in chunks(
+                sentences, ROW_GROUP_BYTES, lambda row: row.vectors.nbytes + ROW_BYTES
+            ):
                 vectors, indices, texts, ids = map(list, zip(*group))
                 ids = indices if ids[0] is None else ids
                 values = {ID: ids, NUMBER: indices, TEXT: texts}
@@ -110,10 +112,6 @@ class Rows:
                     if field.name in values
                 ] + self.columns(vectors)
                 writer.write_batch(pa.record_batch(columns, schema=schema))
-
-
-def _row_bytes(row):
-    return row.vectors.nbytes + ROW_BYTES
 
 
 def schema_metadata(schema: pa.Schema) -> dict[str, Any]:
@@ -131,14 +129,14 @@ def _vector_columns(schema: pa.Schema) -> list[str]:
 
 
 def _read_array(column: pa.Array, row: int) -> np.ndarray:
-    vectors, of_tokens = column.slice(row, 1), pa.types.is_list(column.type)
-    if of_tokens:
+    vectors, has_tokens = column.slice(row, 1), pa.types.is_list(column.type)
+    if has_tokens:
         vectors = vectors.flatten()
     if not pa.types.is_fixed_size_list(vectors.type):
         raise ValueError(f"Vectors should be fixed-size lists, not {column.type}.")
     size = vectors.type.list_size
     values = vectors.flatten().to_numpy(zero_copy_only=False)
-    return values.reshape((-1, size) if of_tokens else size)
+    return values.reshape((-1, size) if has_tokens else size)
 
 
 class ParquetRows:
@@ -154,7 +152,7 @@ class ParquetRows:
         self._groups = [(*f, i) for f in files for i in range(f[1].num_row_groups)]
         lengths = [f.metadata.row_group(i).num_rows for _, f, i in self._groups]
         self._ends = np.cumsum(lengths, dtype=int)
-        self._kept: tuple[Any, Any] = None, None
+        self._group: tuple[Any, Any] = None, None
 
     def __len__(self) -> int:
         return sum(file.metadata.num_rows for file in self._files)
@@ -162,13 +160,13 @@ class ParquetRows:
     def read_group(self, row: int, *columns: str) -> tuple[pa.RecordBatch, int]:
         """The row group that holds a row, which is kept, and the row's index in it."""
         index = int(np.searchsorted(self._ends, row, side="right"))
-        if self._kept[0] != (index, columns):
+        if self._group[0] != (index, columns):
             path, file, i = self._groups[index]
             with _naming(path):
                 table = file.read_row_group(i, list(columns))
                 (group,) = table.combine_chunks().to_batches()
-            self._kept = (index, columns), group
-        group = self._kept[1]
+            self._group = (index, columns), group
+        group = self._group[1]
         return group, row - int(self._ends[index]) + len(group)
 
     def close(self) -> None:

@@ -27,6 +27,7 @@ _CASES = {"same": str, "lower": str.lower, "title": str.capitalize}
 WHOLE = "="  # before a lemma that has nothing of its form
 SEPARATOR = "\t"
 LIKELY = 0.003  # probability of a rule that may take the place of the best one
+_ROWS = 256  # words whose relations are scored at once
 
 
 def check_columns(
@@ -223,61 +224,72 @@ class TreeDecoder:
             words: of the language. A rule's lemma that is none of them, nor was learned,
                 gives way to that of another likely rule.
         """
-        trees = []
         parts = parts_of(np.array([*map(len, sentences)], int))
-        for tokens, part in zip(sentences, parts):
-            rows = {name: x[part] for name, x in scores.items()}
-            heads, likely = _find_heads(rows["root"], rows["dependent"], rows["head"])
-            relations = self._score_relations(rows, heads)
-            names = (self.relations[i] for i in relations.argmax(axis=1))
-            p = np.where(heads, softmax(relations).max(axis=1), 1)
-            tree = {"tokens": list(tokens), "head": heads.tolist()}
-            tree["deprel"] = [x if head else ROOT for x, head in zip(names, heads)]
+        arcs = [_heads_of_sentence(scores, part) for part in parts]
+        rows = [np.maximum(h - 1, 0) + part.start for (h, _), part in zip(arcs, parts)]
+        relations, likely = self._best_relations(
+            scores, np.concatenate([np.zeros(0, int), *rows])
+        )
+        best = {name: scores[name].argmax(axis=1) for name in self.labels}
+        trees = []
+        for tokens, part, (heads, p) in zip(sentences, parts, arcs):
+            tree: dict[str, list] = {"tokens": list(tokens), "head": heads.tolist()}
+            names = (self.relations[i] for i in relations[part])
+            tree["deprel"] = [n if h else ROOT for n, h in zip(names, tree["head"])]
             for name, labels in self.labels.items():
-                tree[name] = [labels[i] for i in rows[name].argmax(axis=1)]
+                tree[name] = [labels[i] for i in best[name][part]]
             if "lemma" in tree:
-                triples = zip(tokens, tree["lemma"], rows["lemma"])
-                tree["lemma"] = [self._lemma(*triple, words) for triple in triples]
-            trees.append(tree | {"score": (likely * p).tolist()})
+                likelihoods = scores["lemma"][part]
+                columns = tokens, tree["lemma"], likelihoods
+                tree["lemma"] = [self._lemma(*row, words) for row in zip(*columns)]
+            tree["score"] = np.where(heads, p * likely[part], p).tolist()
+            trees.append(tree)
         return trees
 
-    def _score_relations(self, scores, heads):
-        """The scores of each word's relation to its head: `(words, relations)`."""
-        relation = scores["relation"].reshape(len(heads), len(self.relations), -1)
-        # The last number of each head's vector is 1.
-        at_head = scores["relation_head"][np.maximum(heads - 1, 0), :-1]
-        products = np.einsum("nrd,nd->nr", relation[..., :-1], at_head)
-        return products + relation[..., -1]
+    def _best_relations(self, scores, heads):
+        """The index and the probability of each word's relation to its head's row."""
+        best, likely = np.empty(len(heads), int), np.empty(len(heads), np.float32)
+        relation = scores["relation"]
+        size = relation.shape[1] // len(self.relations)
+        for first in range(0, len(heads), _ROWS):
+            part = slice(first, first + _ROWS)
+            rows = relation[part].reshape(-1, len(self.relations), size)
+            at_head = scores["relation_head"][heads[part], :-1]  # the last one is 1
+            products = np.einsum("nrd,nd->nr", rows[..., :-1], at_head) + rows[..., -1]
+            best[part] = products.argmax(axis=1)
+            likely[part] = softmax(products).max(axis=1)
+        return best, likely
 
     def _lemma(self, form, rule, scores, words):
-        """The lemma that a form always has, or that of a rule."""
+        """The lemma of a form: the one it always has, or that of its best rule."""
         if known := self.lemmas.get(form):
             return known
         lemma = apply_rule(rule, form)
-        if words is None or lemma.lower() == form.lower():
+        if words is None or lemma in self._learned or lemma in words:
             return lemma
-        if lemma in self._learned or lemma in words:
+        if lemma.lower() == form.lower():
             return lemma
-        rules = sorted(zip((-softmax(scores)).tolist(), self.labels["lemma"]))
-        lemmas = [apply_rule(rule, form) for p, rule in rules if -p >= LIKELY]
-        return min(
-            lemmas,
-            key=lambda x: (x not in self._learned, x not in words),
-            default=lemma,
-        )
+        p = softmax(scores)
+        order = [i for i in np.argsort(-p, kind="stable") if p[i] >= LIKELY]
+        lemmas = [apply_rule(self.labels["lemma"][i], form) for i in order]
+        return min(lemmas, key=lambda x: (x not in self._learned, x not in words))
 
 
-def _find_heads(root, dependents, heads):
+def _heads_of_sentence(scores, sentence):
     """The head of each word of a sentence, 0 for the root, and how likely it is."""
+    root, dependents, heads = (
+        scores[x][sentence] for x in ("root", "dependent", "head")
+    )
     result, likely = np.zeros(len(heads), int), np.zeros(len(heads), np.float32)
     for first in range(0, len(heads), LONGEST):
         piece = slice(first, first + LONGEST)
         # By einsum, as BLAS would start threads for this.
         arcs = np.einsum("id,jd->ij", dependents[piece], heads[piece])
         arcs = np.concatenate([root[piece], arcs], axis=1)
-        tree, words = spanning_tree(arcs), np.arange(len(arcs))
-        arcs[words, words + 1] = -np.inf  # a word is not its own head
-        likely[piece] = softmax(arcs)[words, tree]
+        tree = spanning_tree(arcs)
+        # A word is not its own head.
+        arcs[np.arange(len(tree)), 1 + np.arange(len(tree))] = -np.inf
+        likely[piece] = softmax(arcs)[np.arange(len(tree)), tree]
         result[piece] = np.where(tree, tree + first, 0)
     # The roots of later pieces hang on the first one.
     roots = np.flatnonzero(result == 0)

@@ -6,7 +6,7 @@ import grpc
 
 from elmo_keras.commands.arguments import Seconds
 from elmo_keras.commands.command import CommandFailed, import_tensorflow
-from elmo_keras.commands.outputs import check_apart, check_new_file
+from elmo_keras.commands.outputs import check_new_file
 from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 
@@ -42,8 +42,7 @@ def client(
         timeout: seconds for a request
     """
     check_suffix(output_file, ARRAY_SUFFIXES)
-    check_apart([output_file], [input_file])
-    check_new_file(output_file)
+    check_new_file(output_file, [input_file])
     import_tensorflow()
     from elmo_keras.serve.client.remote import embed_text, write_embeddings
 

@@ -1,6 +1,6 @@
 """Tables of results, as they are printed."""
 
-from elmo_keras.commands.markdown_table import markdown_table
+from elmo_keras.base.markdown_table import markdown_table
 
 
 def test_columns_are_aligned_in_the_source_and_in_markdown():
