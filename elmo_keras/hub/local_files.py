@@ -1,14 +1,14 @@
 """Turns what names a model into files: a path, a published name or an address.
 
-Published models are downloaded to their folders of the cache, by pooch or huggingface_hub.
+Published models are downloaded to their folders of the cache; `huggingface_hub` has its own.
 """
 
-import functools
+import hashlib
 import os
 from pathlib import Path
-from typing import Any
 
 from elmo_keras.base.argument_checks import shortened
+from elmo_keras.base.files import on_disk, replacing
 from elmo_keras.base.messages import say
 from elmo_keras.base.progress import Progress
 from elmo_keras.hub.cache import (
@@ -143,19 +143,16 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
         raise FileNotFoundError(
             f"There is no {target}, and {OFFLINE} forbids downloads. {by_hand}"
         )
-    import pooch  # after the checks, because it and requests take a while
-    import requests
+    import requests  # after the checks, because it takes a while
 
     address = mirrored(file.address)
-    pooch.get_logger().setLevel("WARNING")
     try:
         with only_writer(folder, f"Waiting for another download to {folder}."):
             if not target.exists():
                 say(f"Downloading {address} to {target}")
-                downloader: Any = functools.partial(_download, file=file)
-                pooch.retrieve(
-                    address, file.checksum, file.name, folder, downloader=downloader
-                )
+                target.parent.mkdir(exist_ok=True)
+                with replacing(target) as new:
+                    _download(address, new, file)
     except requests.RequestException as error:
         reason = getattr(error.args[0], "reason", error) if error.args else error
         text = f"{address} could not be downloaded: {reason}. {by_hand}"
@@ -166,47 +163,41 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
     return target
 
 
-def _download(address, output, pooch_object, *, file):
-    """A downloader for pooch, which deletes the output after an error."""
-    import pooch
+def _download(address, path, file):
+    """Writes the bytes of an address, unless they are too many or others than stated."""
+    import requests
 
-    bar: Any = _BoundedBar(limit=file.size or max_bytes(file.name), unit="B")
-    with bar:
-        headers = {"User-Agent": "elmo-keras", "Accept-Encoding": "identity"}
-        download = pooch.HTTPDownloader(
-            bar,
-            CHUNK,
-            headers=headers,
-            timeout=TIMEOUTS,
-            hooks={"response": _refuse_less_secure},
-        )
-        download(address, output, pooch_object)
-    size = os.path.getsize(output)
-    if file.size is not None and size != file.size:
+    limit, size = file.size or max_bytes(file.name), 0
+    kind, _, checksum = (file.checksum or "sha256:").partition(":")
+    digest, headers = hashlib.new(kind), {"Accept-Encoding": "identity"}
+    headers["User-Agent"] = "elmo-keras"
+    hooks = {"response": _refuse_less_secure}
+    with (
+        requests.get(
+            address, stream=True, headers=headers, timeout=TIMEOUTS, hooks=hooks
+        ) as response,
+        on_disk(path) as output,
+    ):
+        response.raise_for_status()
+        length = int(response.headers.get("Content-Length") or 0)
+        with Progress(total=length or None, unit="B") as bar:
+            for chunk in response.iter_content(CHUNK):
+                size += len(chunk)
+                if max(size, length) > limit:
+                    raise ValueError(
+                        f"it should have at most {limit:,} bytes. It has "
+                        f"{max(size, length):,} or more"
+                    )
+                output.write(chunk)
+                digest.update(chunk)
+                bar.update(len(chunk))
+    if file.size not in (None, size):
         raise ValueError(f"it should have {file.size:,} bytes. It has {size:,}")
+    if checksum and checksum != digest.hexdigest():
+        raise ValueError(f"its {kind} should be {checksum}, not {digest.hexdigest()}")
 
 
 def _refuse_less_secure(response, **_):
     target = response.headers.get("Location", "")
     if response.url.startswith("https:") and target.startswith("http:"):
         raise ValueError(f"it redirects to {target}, which is not https")
-
-
-class _BoundedBar(Progress):
-    """A bar that ends a download of more than `limit` bytes."""
-
-    def __init__(self, limit, **options):
-        super().__init__(**options)
-        self._limit = limit
-
-    def __bool__(self):
-        return True  # tqdm's is False while the size is unknown, and pooch asks
-
-    def update(self, n=1):
-        # pooch counts whole chunks, of which the last one may be shorter.
-        size = max(self.n + 1, self.total or 0)
-        if size > self._limit:
-            raise ValueError(
-                f"it should have at most {self._limit:,} bytes. It has {size:,} or more"
-            )
-        return super().update(n)
