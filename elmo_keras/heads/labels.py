@@ -63,7 +63,8 @@ class LabelTask(Task):
         if model.multi_label:
             rows = [np.isin(model.labels, _labels(e)) for e in examples]
             return [row.astype("float32") for row in rows]
-        return [model.labels.index(example["label"]) for example in examples]
+        index = {label: i for i, label in enumerate(model.labels)}
+        return [index[example["label"]] for example in examples]
 
     def statistics(self, model, examples, results):
         """Whether a label is right; or of each label whether it is, is expected and predicted."""

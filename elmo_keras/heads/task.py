@@ -10,6 +10,7 @@ import numpy as np
 
 from elmo_keras.base.argument_checks import (
     check_counts,
+    check_lines,
     check_literals,
     check_numbers,
     shortened,
@@ -196,6 +197,7 @@ class Task:
         `others` are the scored examples by their names.
         """
         known = self._labels(train)
+        check_lines(labels=sorted(known))  # before the language model computes
         for name, examples in others.items():
             if known and (new := sorted(self._labels(examples) - known)):
                 labels = ", ".join(new[:_NAMED]) + ", …" * (len(new) > _NAMED)

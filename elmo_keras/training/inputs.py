@@ -72,6 +72,9 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
     tokenizer = data.tokenizer if data.train and not data.raw_text else "words"
     if tokenizer:
         config = dataclasses.replace(config, tokenizer=tokenizer)
+    vocabulary = (
+        Vocabulary.load(data.vocabulary) if data.vocabulary else model_vocabulary
+    )
     if data.train:
         valid = validation_text(data, config)
         train = _training_text(data, config, cache)
@@ -80,9 +83,6 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         valid = Corpus.from_sentences(itertools.chain(*topics[VALIDATION_TOPICS]))
         del topics[VALIDATION_TOPICS]
         train = Corpus.from_sentences(itertools.chain(*topics))
-    vocabulary = (
-        Vocabulary.load(data.vocabulary) if data.vocabulary else model_vocabulary
-    )
     if vocabulary is None:
         vocabulary = _count_words(data, config, train)
     else:

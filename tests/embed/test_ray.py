@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -174,6 +175,10 @@ def test_an_address_at_which_nobody_listens_is_refused(monkeypatch):
         refused = pytest.raises(ConnectionError, match=f"Ray cluster at {address}")
         with refused, on_ray.connected(address):
             pass
+    slow = mock.Mock(side_effect=Exception("timed out"))  # as Ray raises it
+    monkeypatch.setattr(ray, "init", slow)
+    with pytest.raises(ConnectionError, match="at local. timed out"):
+        on_ray._connect("local")
 
 
 @pytest.mark.parametrize(

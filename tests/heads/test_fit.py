@@ -121,6 +121,13 @@ def test_labels_that_say_nothing_are_refused_and_new_ones_in_dev_named(train_ner
         ValueError, match="train should have two tags or more. Found: O"
     ):
         train_head("ner", train=[{"text": "Ann", "label": []}] * 9, **options)
+    with pytest.raises(ValueError, match="`labels` should be one line"):
+        train_head("classify", train=[{"text": "a", "label": x} for x in "p\x1b" * 5])
+    many = [{"tokens": ["a"] * 1001, "tags": [*map(str, range(1001))]}] * 9
+    with pytest.raises(
+        ValueError, match="1,001 tags, and a CRF takes 1,000. .*`no_crf`"
+    ):
+        train_head("pos", train=many)
     several = [{"text": "a", "labels": ["p", "n"]}]
     one = [{"text": "a", "label": label} for label in "pn"]
     with pytest.raises(ValueError, match="train has one label each, and dev or test"):

@@ -105,6 +105,7 @@ def test_a_model_without_checkpoints_is_not_overwritten(files, tmp_path, capsys)
         (["--train", "{empty}"], "--train names files that hold no sentence"),
         (["--valid", "{empty}"], "--valid names files that hold no sentence"),
         (["--vocabulary", "{words}"], "words: A vocabulary should hold <S>"),
+        (["--train", "{empty}", "--vocabulary", "no"], "There is no file no"),
         (["--vocabulary-size", "2"], "--vocabulary-size should be at least 4"),
         (["--min-count", "1000"], "a lower --min-count"),
         (["--neighbors", "absent"], "--neighbors absent: the text has 0 uses of it"),

@@ -255,13 +255,13 @@ def _found(row) -> Sequence[Any] | None:
             done = [a for a in row[key] if not a.get("was_cancelled")]
             values = (r.get("value") for r in done[0]["result"]) if done else ()
             return [*filter(_is_labelled, values)] if done else None
-    lists = [row[key] for key in _SPANS if isinstance(row.get(key), list)]
-    if lists:
-        return next(filter(None, lists), [])
     # Label Studio's JSON_MIN names lists as the labelling interface does, if any.
     if "annotation_id" in row:
         lists = [value for value in row.values() if isinstance(value, list)]
         return [*filter(_is_labelled, itertools.chain(*lists))]
+    lists = [row[key] for key in _SPANS if isinstance(row.get(key), list)]
+    if lists:
+        return next(filter(None, lists), [])
     if "answer" in row or "spans" in row:  # Prodigy has none, or null
         return []
     raise ValueError(f"spans are expected in {', '.join((*_SPANS, *_ANNOTATIONS))}")

@@ -15,6 +15,7 @@ from elmo_keras.heads.tagger.spans import holds_spans, read_span_rows, read_span
 from elmo_keras.heads.task import Task
 
 PREDICATE_DIM = 10
+MAX_CRF_TAGS = 1000  # each pair of them takes memory at each token of a batch
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,11 +48,16 @@ class Tagging(Task):
     def check(self, train, others):
         if len(tags := {tag for example in train for tag in example["tags"]}) < 2:
             raise ValueError(f"train should have two tags or more. Found: {min(tags)}")
+        if len(tags) > MAX_CRF_TAGS and not self.no_crf:
+            raise ValueError(
+                f"train has {len(tags):,} tags, and a CRF takes {MAX_CRF_TAGS:,}. If these "
+                "are the tags, `no_crf` decides each by itself."
+            )
         super().check(train, others)
 
     def targets(self, examples, model):
-        rows = [map(model.tags.index, example["tags"]) for example in examples]
-        return [np.array([*row]) for row in rows]
+        index = {tag: i for i, tag in enumerate(model.tags)}
+        return [np.array([index[tag] for tag in e["tags"]]) for e in examples]
 
     def statistics(self, model, examples, results):
         """The number of right tags, and of all tags."""

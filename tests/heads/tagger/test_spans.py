@@ -69,7 +69,7 @@ LINES = {
     "Label Studio, JSON_MIN, two lists": {
         "text": TEXT,
         "notes": ["a start"],
-        "names": STUDIO[:2],
+        "label": STUDIO[:2],
         "towns": [CHOICE, *STUDIO[2:]],
         "annotation_id": 7,
     },
