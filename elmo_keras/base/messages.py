@@ -1,7 +1,10 @@
 """Lines for users on standard error."""
 
 import contextlib
+import os
 import sys
+import threading
+from collections.abc import Callable, Iterator
 
 
 def say(line: str) -> None:
@@ -11,7 +14,45 @@ def say(line: str) -> None:
             print(line, file=sys.stderr, flush=True)
 
 
-def say_on_terminal(line: str) -> None:
-    """Says what a user waits for; logs and pipes have no need of it."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        say(line)
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Shows on a terminal what a user waits for, and the seconds; logs have no need of it.
+
+    It writes to the terminal itself: libraries that start may have their log kept back.
+    The next line that something else prints takes its place.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    terminal = os.dup(sys.stderr.fileno())
+
+    def show(text: str) -> None:
+        os.write(terminal, f"\x1b[K{text}\r".encode())
+
+    show(f"{what} …")
+    try:
+        with each_second(lambda seconds: show(f"{what} … {seconds} s")):
+            yield
+    finally:
+        show("")
+        os.close(terminal)
+
+
+@contextlib.contextmanager
+def each_second(call: Callable[[int], object]) -> Iterator[None]:
+    """Calls a function each second, with the number of seconds, until the end."""
+    done = threading.Event()
+
+    def tick() -> None:
+        seconds = 0
+        while not done.wait(1):
+            seconds += 1
+            call(seconds)
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 from tqdm import tqdm
 
+from elmo_keras.base.messages import each_second
+
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 30  # seconds, on a terminal and elsewhere
 LONG = 3  # seconds of work that is shown if nothing else is said
 
@@ -73,13 +75,23 @@ class Progress(tqdm):
             self.unpause()
 
     @contextlib.contextmanager
+    def ticking(self) -> Iterator[None]:
+        """Shows the time each second on a terminal, also while nothing is counted."""
+        if self.disable or not self.fp.isatty():
+            yield
+            return
+        with each_second(lambda _: self.refresh()):
+            yield
+
+    @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Surrounds other work, whose time is left out of the rate."""
         if self.disable:
             yield
             return
         start = time.time()  # tqdm's clock
-        yield
+        with self.ticking():
+            yield
         spent = time.time() - start
         self.start_t += spent
         self.last_print_t += spent

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 
 from elmo_keras.base.extras import EXTRAS, missing_packages, needs_tensorflow
-from elmo_keras.base.messages import say_on_terminal
+from elmo_keras.base.messages import waiting
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 BY_SIGNAL = 128  # and its number
@@ -134,10 +134,9 @@ def starting_libraries() -> Iterator[None]:
 
 def import_tensorflow() -> None:
     """Imports TensorFlow and Keras for a command, without lines of their logs."""
-    say_on_terminal("Loading TensorFlow.")
     gc.disable()  # a fifth of the time would go to searching new objects for garbage
     try:
-        with starting_libraries():
+        with waiting("Loading TensorFlow"), starting_libraries():
             import keras  # noqa: F401, and TensorFlow with it
     finally:
         gc.enable()

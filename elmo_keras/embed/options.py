@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cyclopts import Parameter
 
-from elmo_keras.base.messages import say
+from elmo_keras.base.messages import say, waiting
 from elmo_keras.commands.arguments import Count, Finite, Layers, Mix
 from elmo_keras.commands.command import import_tensorflow, starting_libraries
 from elmo_keras.config import Arithmetic
@@ -79,22 +79,23 @@ class EmbedderOptions:
         local_files(model, self.weights)
         if not lazy:
             start_backend(choose_backend(model, self.arithmetic, self.backend))
-        return Embedder(
-            model,
-            weights=self.weights,
-            layers="mix" if self.layers is None else self.layers,
-            mix=self.mix,
-            gamma=self.gamma,
-            pooling=pooling,
-            keep_sentence_boundaries=self.keep_sentence_boundaries,
-            lower_case=self.lower_case,
-            dtype="float16" if self.float16 else "float32",
-            arithmetic=self.arithmetic,
-            backend=self.backend,
-            tokens_at_once=self.tokens_at_once,
-            cache_bytes=self.cache_megabytes * 2**20,
-            lazy=lazy,
-        )
+        with waiting(f"Loading {model}"):
+            return Embedder(
+                model,
+                weights=self.weights,
+                layers="mix" if self.layers is None else self.layers,
+                mix=self.mix,
+                gamma=self.gamma,
+                pooling=pooling,
+                keep_sentence_boundaries=self.keep_sentence_boundaries,
+                lower_case=self.lower_case,
+                dtype="float16" if self.float16 else "float32",
+                arithmetic=self.arithmetic,
+                backend=self.backend,
+                tokens_at_once=self.tokens_at_once,
+                cache_bytes=self.cache_megabytes * 2**20,
+                lazy=lazy,
+            )
 
 
 def start_backend(backend: str) -> None:

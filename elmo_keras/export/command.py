@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from elmo_keras.base.extras import import_extra
-from elmo_keras.base.messages import say_on_terminal
+from elmo_keras.base.messages import waiting
 from elmo_keras.commands.arguments import (
     Count,
     Finite,
@@ -181,35 +181,45 @@ def export(
         check_apart([output], inputs)
         if output.exists():
             raise FileExistsError(f"{output} exists. Move it, or give another name.")
-    say_on_terminal(f"Exporting {source}.")
-    if format == "litert" and file is None and head is None:
-        from elmo_keras.formats.model_directory import find_model
+    by_litert = format == "litert" and file is None and head is None
+    if not by_litert:
+        import_tensorflow()
+    with waiting(f"Exporting {source}"):
+        if by_litert:
+            from elmo_keras.formats.model_directory import find_model
 
-        files = find_model(source, weights=weights)
-        mix = mix_of_layers(choices, files)
-        with starting_libraries():  # LiteRT checks an int8 model
-            write_litert(files.config, files.datasets, mix, output, choices)
-        return
-    import_tensorflow()
-    if format == "packed":
-        pack(source, output, weights)
-        return
-    if head is not None:
-        layer = keras_model(read_head(head))
-    elif file is not None:
-        layer = read_keras_model(file, choices.layer)
-    else:
-        from elmo_keras.elmo import Elmo
-
-        names = *MIXED, *TRAINED
-        arguments: dict[str, Any] = {name: getattr(choices, name) for name in names}
-        layer = Elmo.from_pretrained(source, weights=weights, **arguments)
-    write = write_saved_model if format == "saved_model" else write_litert_layer
-    write(layer, output, choices)
+            files = find_model(source, weights=weights)
+            mix = mix_of_layers(choices, files)
+            with starting_libraries():  # LiteRT checks an int8 model
+                lines = write_litert(files.config, files.datasets, mix, output, choices)
+        elif format == "packed":
+            lines = pack(source, output, weights)
+        else:
+            if head is not None:
+                layer = keras_model(read_head(head))
+            elif file is not None:
+                layer = read_keras_model(file, choices.layer)
+            else:
+                layer = read_elmo(source, weights, choices)
+            write = write_saved_model if format == "saved_model" else write_litert_layer
+            lines = write(layer, output, choices)
+    print(*lines, sep="\n")
 
 
-def pack(source: str, output: Path, weights: str | None) -> None:
-    """Writes a model directory as it is, with its softmax, vocabulary and mix."""
+def read_elmo(source: str, weights: str | None, choices: Choices) -> "Elmo":
+    from elmo_keras.elmo import Elmo
+
+    arguments: dict[str, Any] = {
+        name: getattr(choices, name) for name in (*MIXED, *TRAINED)
+    }
+    return Elmo.from_pretrained(source, weights=weights, **arguments)
+
+
+def pack(source: str, output: Path, weights: str | None) -> list[str]:
+    """Writes a model directory as it is, with its softmax, vocabulary and mix.
+
+    As the other writers, it returns the lines to print.
+    """
     from elmo_keras.formats.model_directory import find_model, save_model
 
     files = find_model(source, weights=weights)
@@ -221,7 +231,7 @@ def pack(source: str, output: Path, weights: str | None) -> None:
         mix=files.mix,
         packed=True,
     )
-    print(f"The model is in {output}")
+    return [f"The model is in {output}"]
 
 
 def mix_of_layers(choices: Choices, files: "ModelFiles") -> dict[str, Any]:
@@ -240,7 +250,7 @@ def mix_of_layers(choices: Choices, files: "ModelFiles") -> dict[str, Any]:
 
 def write_litert_layer(
     source: "Elmo | TaskModel", output: Path, choices: Choices
-) -> None:
+) -> list[str]:
     from elmo_keras.elmo import Elmo
     from elmo_keras.formats.variables import published_arrays
 
@@ -250,7 +260,8 @@ def write_litert_layer(
             "Elmo layer of the model."
         )
     mix: Any = source.mixes[choices.representation].values()
-    write_litert(source.config, published_arrays(source.bilm), mix, output, choices)
+    arrays = published_arrays(source.bilm)
+    return write_litert(source.config, arrays, mix, output, choices)
 
 
 def write_litert(
@@ -259,7 +270,7 @@ def write_litert(
     mix: Mapping[str, Any],
     output: Path,
     choices: Choices,
-) -> None:
+) -> list[str]:
     from elmo_keras.lite.convert import convert
     from elmo_keras.lite.lite_file import write_lite
 
@@ -271,14 +282,16 @@ def write_litert(
         mix=mix,
     )
     write_lite(output, file)
+    lines = [f"The model is in {output}"]
     if cosines := file.metadata["cosines"]:
-        print(f"The lowest mean cosine of a layer to exact vectors: {min(cosines):.4f}")
-    print(f"The model is in {output}")
+        lowest = f"{min(cosines):.4f}"
+        lines.insert(0, f"The lowest mean cosine of a layer to exact vectors: {lowest}")
+    return lines
 
 
 def write_saved_model(
     source: "Elmo | TaskModel", output: Path, choices: Choices
-) -> None:
+) -> list[str]:
     import tensorflow as tf
 
     from elmo_keras.elmo import Elmo
@@ -306,16 +319,17 @@ def write_saved_model(
             folder = export_task(source, output, **shared)
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
-    print(f"The export is in {folder}")
+    lines = [f"The export is in {folder}"]
     for name, signature in export_metadata(folder)["signatures"].items():
         if name != "serving_default":
             inputs, outputs = signature["inputs"], signature["outputs"]
-            print(f"`{name}`: {', '.join(inputs)} → {', '.join(outputs)}")
+            lines.append(f"`{name}`: {', '.join(inputs)} → {', '.join(outputs)}")
     if choices.archive:
-        print(f"The archive is {version_directory.write_archive(folder)}")
+        lines.append(f"The archive is {version_directory.write_archive(folder)}")
     if choices.serving_files:
         files = version_directory.write_serving_files(output)
-        print(f"TF Serving's files are in {files}")
+        lines.append(f"TF Serving's files are in {files}")
+    return lines
 
 
 def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":

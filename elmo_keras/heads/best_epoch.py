@@ -69,7 +69,8 @@ def fit_until_best(
         ) as bar:
             count = LambdaCallback(on_train_batch_end=lambda batch, logs: bar.update(1))
             options: Any = {"shuffle": False, "verbose": 0, "callbacks": [count]}
-            history = model.fit(dataset, **options)
+            with bar.ticking():  # the first step is traced
+                history = model.fit(dataset, **options)
         seconds.append(time.perf_counter() - start)
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):

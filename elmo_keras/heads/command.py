@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 
 from elmo_keras.base.files import replacing
 from elmo_keras.base.markdown_table import markdown_table
+from elmo_keras.base.messages import waiting
 from elmo_keras.commands.command import import_tensorflow
 from elmo_keras.commands.outputs import check_file
 from elmo_keras.heads.annotate.formats import printable
@@ -86,7 +87,8 @@ def evaluate(
         if output.exists() and not overwrite:
             raise ValueError(f"{output} exists. Give another name, or --overwrite.")
     loaded = load_pipeline(head)
-    result = loaded.evaluate(file)
+    with waiting(f"Evaluating {head}"):
+        result = loaded.evaluate(file)
     if output is not None:
         lines = [json.dumps(row, ensure_ascii=False) for row in result.rows()]
         with replacing(output) as temporary:

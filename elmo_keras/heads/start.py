@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from elmo_keras.base.messages import waiting
 from elmo_keras.embed.engines.backend import TENSORFLOW, choose_backend
 from elmo_keras.embed.options import start_backend
 from elmo_keras.heads.find import find_head
@@ -19,4 +20,5 @@ def load_pipeline(name: str) -> Any:
         if kind.light is not None:
             backend = choose_backend(card.language_model, kind.arithmetic)
     start_backend(backend)
-    return pipeline(name)
+    with waiting(f"Loading {name}"):
+        return pipeline(name)

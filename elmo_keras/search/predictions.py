@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from elmo_keras.base.files import replacing
+from elmo_keras.base.messages import waiting
 from elmo_keras.commands.arguments import Count, Index, Words
 from elmo_keras.commands.outputs import check_new_file
 from elmo_keras.embed.engines.backend import choose_backend
@@ -75,7 +76,8 @@ def score(
 
 def read_language_model(model: str) -> LanguageModel:
     start_backend(choose_backend(model))
-    return LanguageModel.from_pretrained(model)
+    with waiting(f"Loading {model}"):
+        return LanguageModel.from_pretrained(model)
 
 
 def sentence_rows(scores: SentenceScores) -> Iterator[tuple]:

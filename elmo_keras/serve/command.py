@@ -10,6 +10,7 @@ from pathlib import Path
 
 from elmo_keras.base.extras import missing_packages
 from elmo_keras.base.files import file_digest, installed_version
+from elmo_keras.base.messages import waiting
 from elmo_keras.commands.command import import_tensorflow, stopping
 from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.heads.head import MODEL
@@ -98,7 +99,9 @@ def run_server(models: Sequence[ModelConfig], config: Config) -> None:
     """Serves until Ctrl-C, SIGTERM or SIGHUP, and then answers the waiting requests."""
     from elmo_keras.serve.server import Server  # by TensorFlow
 
-    with stopping() as stop, contextlib.closing(Server(models, config)) as server:
+    with stopping() as stop, contextlib.ExitStack() as stack:
+        with waiting("Loading the models"):
+            server = stack.enter_context(contextlib.closing(Server(models, config)))
         for model in models:
             with server.models[model.name].lease() as servable:
                 print(

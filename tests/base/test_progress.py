@@ -1,8 +1,11 @@
 import io
+import os
+import sys
+import time
 
 import pytest
 
-from elmo_keras.base.messages import say
+from elmo_keras.base.messages import say, waiting
 from elmo_keras.base.progress import Progress
 
 
@@ -90,3 +93,18 @@ def test_what_was_skipped_and_the_time_of_other_work_are_not_in_the_rate(monkeyp
         assert (progress.n, progress.initial) == (1010, 1000)
         assert progress.format_dict["rate"] == 5
         assert progress.format_dict["elapsed"] == 2
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_terminal_shows_the_seconds_of_a_wait(shown, monkeypatch):
+    reader, writer = os.openpty() if shown else os.pipe()
+    with open(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        with waiting("Loading"):
+            time.sleep(1.1)
+        os.write(writer, b".")
+        output = os.read(reader, 999).decode()
+    os.close(reader)
+    erase = "\x1b[K"
+    expected = f"{erase}Loading …\r{erase}Loading … 1 s\r{erase}\r." if shown else "."
+    assert output == expected

@@ -199,18 +199,22 @@ def _print(lines, pipelines, *, typed) -> int:
 
 def _write_parts(lines, pipelines, parts, write, bar, share, stop):
     """Annotates the parts that are missing; yields as `Parts.count` takes them."""
-    paragraphs = _paragraphs(lines)
+    paragraphs, end = _paragraphs(lines), 0
     for index, chunk in enumerate(chunks(paragraphs, PART_BYTES, lambda x: len(x[-1]))):
         digest = hashlib.sha256(b"".join(line for *_, line in chunk)).hexdigest()
         metadata = parts.metadata(index, digest)
         is_new = metadata is None
+        start, end = end, share() or 0
+        bytes_done, n_bytes = 0, sum(len(line) for *_, line in chunk)
         if metadata is None:
             n_tokens, pieces = 0, []
-            for text, predictions in _predict(chunk, pipelines):
+            predicted = _predict(chunk, pipelines)
+            for (*_, line), (text, predictions) in zip(chunk, predicted):
                 if stop():
                     raise KeyboardInterrupt
                 n_new = sum(map(len, text.sentences))
-                bar.add(n_new, share())
+                bytes_done += len(line)
+                bar.add(n_new, start + (end - start) * bytes_done / n_bytes)
                 n_tokens += n_new
                 pieces.append(write(text, pipelines, predictions).encode())
             metadata = {"digest": digest, "tokens": n_tokens}
@@ -252,7 +256,9 @@ def ask(
     ]
     for part in (read, *asked):
         loaded.check_script(part)
-    results = loaded.best([(question, read) for question in asked], answers)
+    results = loaded.best(
+        [(question, read) for question in asked], answers, progress=True
+    )
     for question, best_answers in zip(questions, results):
         print(formats.printable(question))
         for best in best_answers:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from elmo_keras.base.progress import Progress
 from elmo_keras.heads.answering.decoding import OffsetTokens, best_answer
 from elmo_keras.heads.pair_pipeline import PairPipeline
 from elmo_keras.heads.texts import Text, join, pieces, read_text
@@ -28,12 +29,13 @@ class AnswerPipeline(PairPipeline):
         return [answers[0] for answers in self.best(pairs)]
 
     def best(
-        self, pairs: Sequence[Sequence[Text]], n: int = 1
+        self, pairs: Sequence[Sequence[Text]], n: int = 1, *, progress: bool = False
     ) -> list[list[dict[str, Any]]]:
         """The `n` best answers to each question, of different pieces of the context.
 
         The best comes first. Scores are probabilities among the answers of all pieces.
         """
+        total = sum(len(tokens) for _, text in pairs for tokens in text.sentences)
         parts = (
             (i, join(question.sentences), part)
             for i, (question, context) in enumerate(pairs)
@@ -41,14 +43,16 @@ class AnswerPipeline(PairPipeline):
             for part in _context_parts(context)
         )
         answers: list[list] = [[] for _ in pairs]  # of the parts of each context
-        for batch in chunks(parts, self.batch_size, lambda part: len(part[2].tokens)):
-            contexts = self.batch([part.tokens for _, _, part in batch])
-            questions = self.batch([question for _, question, _ in batch])
-            for (i, _, part), scores in zip(
-                batch, self.model.scores(contexts, questions)
-            ):
-                answer = best_answer(scores, self.model.longest_answer)
-                answers[i].append((part, answer))
+        with Progress(total=total, progress=progress, leave=False) as bar:
+            for batch in chunks(parts, self.batch_size, lambda row: len(row[2].tokens)):
+                contexts = self.batch([part.tokens for _, _, part in batch])
+                questions = self.batch([question for _, question, _ in batch])
+                for (i, _, part), scores in zip(
+                    batch, self.model.scores(contexts, questions)
+                ):
+                    answer = best_answer(scores, self.model.longest_answer)
+                    answers[i].append((part, answer))
+                    bar.update(len(part.tokens))
         contexts = [context for _, context in pairs]
         return [self._answers(*pair)[:n] for pair in zip(contexts, answers)]
 
