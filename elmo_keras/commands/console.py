@@ -66,24 +66,6 @@ COMMANDS = {
         "hub.command:models", "list models and heads; fetch published models", SERVING
     ),
 }
-# Commands that people guess → the one that does it.
-_TRAINS = "`elmo-keras train-head {0} --train FILE --output FOLDER` trains one"
-GUESSES = {
-    "tag": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",
-    "pos": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",
-    "ner": f"`elmo-keras annotate FILE --with en-ner` finds names; {_TRAINS.format('ner')}",
-    "parse": f"`elmo-keras annotate FILE --with en-ud` parses; {_TRAINS.format('ud')}",
-    "answer": f"`elmo-keras ask FILE QUESTION` answers; {_TRAINS.format('qa')}",
-    "predict": "`elmo-keras annotate FILE` labels words and names, with other heads by --with",
-    "version": "`elmo-keras --version` prints it",
-    "classify": "`elmo-keras annotate FILE --with HEAD` labels texts; "
-    + _TRAINS.format("classify"),
-    "sentiment": "`elmo-keras annotate FILE --with ko-sentiment` labels texts; "
-    + _TRAINS.format("classify"),
-    "coreference": "`elmo-keras annotate FILE --with en-coref` links mentions; "
-    + _TRAINS.format("coref"),
-    "entail": f"`pipeline(HEAD)(premise, hypothesis)` labels pairs; {_TRAINS.format('entail')}",
-}
 # Addresses that no command reads; a `Path` has one slash of two.
 ELSEWHERE = re.compile(r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file):/\S+")
 RESUMING = "train", "embed", "annotate", "search"
@@ -142,23 +124,22 @@ def _refuse_elsewhere(_, value):
 def _call(program, arguments):
     from cyclopts import CycloptsError
 
-    if arguments[:1] and arguments[0] in GUESSES:
-        raise ValueError(
-            f"There is no command {arguments[0]}. {GUESSES[arguments[0]]}."
-        )
     if arguments[:1] and arguments[0] in COMMANDS:
         module = COMMANDS[arguments[0]].function.partition(":")[0]
         importlib.import_module(f"elmo_keras.{module}")  # names a missing package
     app = make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))
     try:
         return app(arguments)
-    except CycloptsError as error:
-        names, *_ = app.parse_commands(arguments)
-        raise ValueError(
-            f"{error} See {' '.join(['elmo-keras', *names])} --help"
-        ) from None
-    except ValueError as error:
-        _, apps, _ = app.parse_commands(arguments)
+    except (CycloptsError, FileNotFoundError, ValueError) as error:
+        from elmo_keras.commands.advice import advice
+
+        names, apps, _ = app.parse_commands(arguments)
+        meant = advice(app, [*COMMANDS], arguments, error)
+        if meant or isinstance(error, CycloptsError):
+            seen = f"See {' '.join(['elmo-keras', *names])} --help"
+            raise ValueError(f"{meant or error} {seen}") from None
+        if not isinstance(error, ValueError):
+            raise
         options = {
             option.field_info.name: option.name
             for option in apps[-1].assemble_argument_collection()
