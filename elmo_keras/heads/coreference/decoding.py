@@ -42,9 +42,9 @@ def mention_scores(
 ) -> dict[Mention, float]:
     """How likely the mentions of clusters belong there, from the same outputs.
 
-    It is the probability that a mention has an antecedent in its cluster; of the first one,
-    which has none, that of the strongest link to it; and of a cluster of one mention that
-    it is a mention without an antecedent.
+    It is the probability that a mention has an antecedent in its cluster, or that of the
+    strongest link to it, whichever is higher; and of a cluster of one mention that it is a
+    mention without an antecedent.
     """
     spans = _spans(scores)
     index = {span: i for i, cluster in enumerate(clusters) for span in cluster}
@@ -54,7 +54,7 @@ def mention_scores(
     links = np.where(is_link, p[:, 1:], 0)
     onto = np.zeros(len(spans), p.dtype)
     np.maximum.at(onto, antecedents, links)
-    likely = np.where(links.any(axis=1), links.sum(axis=1), onto)
+    likely = np.maximum(links.sum(axis=1), onto)
     if "mention_scores" in scores:
         alone = p[:, 0] / (1 + np.exp(-scores["mention_scores"]))
         likely = np.where(likely, likely, alone)

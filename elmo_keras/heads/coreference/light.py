@@ -8,6 +8,7 @@ from elmo_keras.base.argument_checks import check_counts
 from elmo_keras.heads.coreference.decoding import DISTANCES
 from elmo_keras.heads.head import Head
 from elmo_keras.heads.light import LightTokenVectors, read_bilstm, softmax
+from elmo_keras.heads.texts import join
 from elmo_keras.heads.token_batch import TokenBatch
 
 NEVER = -1e9  # far below any score
@@ -32,8 +33,7 @@ class LightCoreference:
         self._lstm = read_bilstm(head, "encoder", self._vectors.input_dim, units)
         dim = 2 * units + self._vectors.output_dim
         self._widths = _embeddings(head, "spans/widths", arguments.longest)
-        of_width = self._widths.shape[1]
-        span = 2 * dim + self._vectors.input_dim + of_width
+        span = 2 * dim + self._vectors.input_dim + self._widths.shape[1]
         self._head_scores = _dense(head, "spans/head_scores", dim, 1)
         self._mention_hidden = _dense(head, "mention_hidden", span, hidden)
         self._mention_scores = _dense(head, "mention_scores", hidden, 1)
@@ -42,13 +42,10 @@ class LightCoreference:
         self._same_speaker = _embeddings(head, "antecedents/same_speaker", 2)
         n_features = self._distances.shape[1] + self._same_speaker.shape[1]
         self._pair = _dense(head, "antecedents/pair_projection", span, hidden)
+        sizes = {"mention": span, "earlier": span, "features": n_features}
         self._mention, self._earlier, self._features = (
             head.weight(f"antecedents/{name}_projection/kernel", size, hidden)
-            for name, size in (
-                ("mention", span),
-                ("earlier", span),
-                ("features", n_features),
-            )
+            for name, size in sizes.items()
         )
         self._scores = _dense(head, "antecedents/scores", hidden, 1)
 
@@ -61,19 +58,20 @@ class LightCoreference:
         if at_output is not None:
             h = np.concatenate([h, at_output], axis=1)
         vectors, first, last = self._spans(x, h, document.lengths)
-        hidden = np.maximum(_product(vectors, self._mention_hidden), 0)
-        scores = _product(hidden, self._mention_scores)[:, 0]
-        n_kept = np.ceil(np.float32(self.arguments.mentions_per_token) * len(x))
-        kept = np.sort(np.argsort(-scores, kind="stable")[: int(n_kept)])
-        names = [name for row in speakers or () for name in row] or [""] * len(x)
-        names = np.unique(names, return_inverse=True)[1][first[kept]]
-        antecedents, links = self._antecedents(vectors[kept], scores[kept], names)
+        hidden = np.maximum(self._mention_hidden(vectors), 0)
+        scores = self._mention_scores(hidden)[:, 0]
+        n_mentions = np.ceil(np.float32(self.arguments.mentions_per_token) * len(x))
+        best = np.sort(np.argsort(-scores, kind="stable")[: int(n_mentions)])
+        first, last, scores = first[best], last[best], scores[best]
+        names = join(speakers or ()) or [""] * len(x)
+        speaker_ids = np.unique(names, return_inverse=True)[1][first]
+        antecedents, links = self._antecedents(vectors[best], scores, speaker_ids)
         return {
-            "first": first[kept],
-            "last": last[kept],
+            "first": first,
+            "last": last,
             "antecedents": antecedents,
             "scores": np.pad(links, [(0, 0), (1, 0)]),
-            "mention_scores": scores[kept],
+            "mention_scores": scores,
         }
 
     def _spans(self, x, h, lengths):
@@ -84,7 +82,7 @@ class LightCoreference:
         tokens = np.minimum(last, n_tokens - 1)  # (tokens, longest)
         inside = (sentence[tokens] == sentence[:, None]) & (last < n_tokens)
         first, width = np.nonzero(inside)
-        scores = _product(h, self._head_scores)[:, 0][tokens]
+        scores = self._head_scores(h)[:, 0][tokens]
         allowed = np.tri(longest, dtype=bool) & inside[:, None]
         weights = softmax(np.where(allowed, scores[:, None], NEVER))
         heads = (np.where(allowed, weights, 0) @ x[tokens])[first, width]
@@ -100,7 +98,7 @@ class LightCoreference:
         order = np.argsort(-coarse, axis=1, kind="stable")
         order = order[:, : self.arguments.max_antecedents]
         scores = np.take_along_axis(coarse, order, axis=1)
-        of_mentions, of_earlier = vectors @ self._mention, vectors @ self._earlier
+        projected, as_earlier = vectors @ self._mention, vectors @ self._earlier
         for start in range(0, len(vectors), _AT_ONCE):
             rows = slice(start, start + _AT_ONCE)
             earlier = order[rows]
@@ -108,22 +106,23 @@ class LightCoreference:
             bucket = np.searchsorted(DISTANCES, distance, side="right") - 1
             same = (speakers[earlier] == speakers[rows, None]).astype(int)
             features = self._distances[np.maximum(bucket, 0)], self._same_speaker[same]
-            hidden = _product(vectors[rows, None] * vectors[earlier], self._pair)
-            hidden += of_mentions[rows, None] + of_earlier[earlier]
+            hidden = self._pair(vectors[rows, None] * vectors[earlier])
+            hidden += projected[rows, None] + as_earlier[earlier]
             hidden += np.concatenate(features, axis=-1) @ self._features
-            scores[rows] += _product(np.maximum(hidden, 0), self._scores)[..., 0]
+            scores[rows] += self._scores(np.maximum(hidden, 0))[..., 0]
         return order, scores
 
 
-def _product(x, dense):
-    kernel, bias = dense
-    y = x.reshape(-1, len(kernel)) @ kernel  # one product, which is quicker than many
-    return y.reshape(*x.shape[:-1], -1) + bias
-
-
 def _dense(head, name, n_inputs, n_outputs):
+    """A layer in float32."""
     kernel = head.weight(f"{name}/kernel", n_inputs, n_outputs)
-    return kernel, head.weight(f"{name}/bias", n_outputs)
+    bias = head.weight(f"{name}/bias", n_outputs)
+
+    def layer(x):
+        y = x.reshape(-1, n_inputs) @ kernel  # one product, which is quicker than many
+        return y.reshape(*x.shape[:-1], -1) + bias
+
+    return layer
 
 
 def _embeddings(head, name, rows):

@@ -154,8 +154,7 @@ class AntecedentScores(keras.layers.Layer):
 def document_inputs(
     sentences: Sequence[Sequence[str]], speakers: Sequence[Sequence[str]] | None = None
 ) -> dict[str, tf.Tensor]:
-    if speakers is None:
-        speakers = [[""] * len(sentence) for sentence in sentences]
+    speakers = speakers or [[""] * len(sentence) for sentence in sentences]
     lengths, turns = ([len(row) for row in rows] for rows in (sentences, speakers))
     has_empty = any("" in sentence for sentence in sentences)
     if not sum(lengths) or lengths != turns or has_empty:
@@ -264,7 +263,7 @@ class CoreferenceModel(TaskModel):
 
     def call(self, inputs, training=False):
         h, x, mask = self.encode(inputs, "sentences", training)
-        spans, mention_scores = self._mentions(self.spans(x, h, mask), mask, training)
+        spans, mention_scores = self._best_spans(self.spans(x, h, mask), mask, training)
         speakers = tf.gather(tf.boolean_mask(inputs["speakers"], mask), spans.first)
         antecedents, scores = self.antecedents(
             spans.vectors, mention_scores, speakers, training=training
@@ -279,21 +278,22 @@ class CoreferenceModel(TaskModel):
             outputs["mention_scores"] = mention_scores
         return outputs
 
-    def _mentions(self, spans, mask, training):
+    def _best_spans(self, spans, mask, training):
+        """The likeliest mentions, in the order of the text, and their scores."""
         hidden = self.drop(self.mention_hidden(spans.vectors), training=training)
         scores = tf.squeeze(self.mention_scores(hidden), axis=1)
         n_tokens = tf.reduce_sum(tf.cast(mask, tf.float32))
-        n_kept = tf.cast(tf.math.ceil(self.mentions_per_token * n_tokens), tf.int32)
-        kept = tf.math.top_k(scores, tf.minimum(n_kept, tf.size(scores))).indices
-        kept = tf.sort(kept)  # in the order of the text
-        kept_spans = Spans(*(tf.gather(x, kept) for x in spans))
-        return kept_spans, tf.gather(scores, kept)
+        n = tf.cast(tf.math.ceil(self.mentions_per_token * n_tokens), tf.int32)
+        best = tf.math.top_k(scores, tf.minimum(n, tf.size(scores))).indices
+        best = tf.sort(best)
+        return Spans(*(tf.gather(x, best) for x in spans)), tf.gather(scores, best)
 
     def data_loss(self, x, y, y_pred):
-        scores, clusters = y_pred["scores"], _clusters_of(y_pred, y[0])
-        right = tf.where(_right(y_pred, clusters), scores, scores.dtype.min)
-        total, right = (tf.reduce_logsumexp(x, axis=1) for x in (scores, right))
-        losses = total - right
+        scores, clusters = y_pred["scores"], _cluster_ids(y_pred, y[0])
+        right = tf.where(_are_right(y_pred, clusters), scores, scores.dtype.min)
+        losses = tf.reduce_logsumexp(scores, axis=1) - tf.reduce_logsumexp(
+            right, axis=1
+        )
         if self.singletons:
             losses += tf.nn.sigmoid_cross_entropy_with_logits(
                 tf.cast(clusters > 0, scores.dtype), y_pred["mention_scores"]
@@ -324,7 +324,7 @@ class CoreferenceModel(TaskModel):
         }
 
 
-def _clusters_of(outputs, labels):
+def _cluster_ids(outputs, labels):
     """The id of each mention's cluster from 1, 0 for spans that are none."""
     is_label = (outputs["first"][:, None] == labels[None, :, 0]) & (
         outputs["last"][:, None] == labels[None, :, 1]
@@ -333,7 +333,7 @@ def _clusters_of(outputs, labels):
     return tf.reduce_max(tf.pad(ids, [[0, 0], [0, 1]]), axis=1)
 
 
-def _right(outputs, cluster):
+def _are_right(outputs, cluster):
     """Whether no antecedent is right, and which ones are: bool (mentions, 1 + k)."""
     earlier = outputs["antecedents"] < tf.range(tf.size(cluster))[:, None]
     same = tf.gather(cluster, outputs["antecedents"]) == cluster[:, None]

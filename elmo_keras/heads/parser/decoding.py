@@ -27,7 +27,6 @@ _CASES = {"same": str, "lower": str.lower, "title": str.capitalize}
 WHOLE = "="  # before a lemma that has nothing of its form
 SEPARATOR = "\t"
 LIKELY = 0.003  # probability of a rule that may take the place of the best one
-_ROWS = 256  # words whose relations are scored at once
 
 
 def check_columns(
@@ -225,73 +224,68 @@ class TreeDecoder:
                 gives way to that of another likely rule.
         """
         parts = parts_of(np.array([*map(len, sentences)], int))
-        arcs = [_heads_of_sentence(scores, part) for part in parts]
-        rows = [np.maximum(h - 1, 0) + part.start for (h, _), part in zip(arcs, parts)]
-        relations, likely = self._best_relations(
-            scores, np.concatenate([np.zeros(0, int), *rows])
-        )
-        best = {name: scores[name].argmax(axis=1) for name in self.labels}
-        trees = []
-        for tokens, part, (heads, p) in zip(sentences, parts, arcs):
-            tree: dict[str, list] = {"tokens": list(tokens), "head": heads.tolist()}
-            names = (self.relations[i] for i in relations[part])
-            tree["deprel"] = [n if h else ROOT for n, h in zip(names, tree["head"])]
+        best = {name: scores[name].argmax(axis=1).tolist() for name in self.labels}
+        names, trees = ("root", "dependent", "head"), []
+        for tokens, part in zip(sentences, parts):
+            heads, likely = _find_heads(*(scores[name][part] for name in names))
+            relations, p = self._find_relations(scores, heads, part)
+            tree = {"tokens": list(tokens), "head": heads.tolist(), "deprel": relations}
             for name, labels in self.labels.items():
                 tree[name] = [labels[i] for i in best[name][part]]
             if "lemma" in tree:
-                likelihoods = scores["lemma"][part]
-                columns = tokens, tree["lemma"], likelihoods
-                tree["lemma"] = [self._lemma(*row, words) for row in zip(*columns)]
-            tree["score"] = np.where(heads, p * likely[part], p).tolist()
-            trees.append(tree)
+                triples = zip(tokens, tree["lemma"], scores["lemma"][part])
+                tree["lemma"] = [self._lemma(*triple, words) for triple in triples]
+            trees.append(tree | {"score": (likely * p).tolist()})
         return trees
 
-    def _best_relations(self, scores, heads):
-        """The index and the probability of each word's relation to its head's row."""
-        best, likely = np.empty(len(heads), int), np.empty(len(heads), np.float32)
-        relation = scores["relation"]
-        size = relation.shape[1] // len(self.relations)
-        for first in range(0, len(heads), _ROWS):
-            part = slice(first, first + _ROWS)
-            rows = relation[part].reshape(-1, len(self.relations), size)
-            at_head = scores["relation_head"][heads[part], :-1]  # the last one is 1
-            products = np.einsum("nrd,nd->nr", rows[..., :-1], at_head) + rows[..., -1]
-            best[part] = products.argmax(axis=1)
-            likely[part] = softmax(products).max(axis=1)
-        return best, likely
+    def _find_relations(self, scores, heads, part):
+        """Each word's relation to its head, and how likely it is."""
+        relation = scores["relation"][part].reshape(len(heads), len(self.relations), -1)
+        # The last number of each head's vector is 1.
+        at_head = scores["relation_head"][part][np.maximum(heads - 1, 0), :-1]
+        products = np.einsum("nrd,nd->nr", relation[..., :-1], at_head)
+        products += relation[..., -1]
+        best = products.argmax(axis=1)
+        names = [self.relations[i] if h else ROOT for i, h in zip(best, heads)]
+        return names, np.where(heads, _share(products, best), 1)
 
     def _lemma(self, form, rule, scores, words):
-        """The lemma of a form: the one it always has, or that of its best rule."""
+        """The lemma that a form always has, or that of a rule."""
         if known := self.lemmas.get(form):
             return known
         lemma = apply_rule(rule, form)
-        if words is None or lemma in self._learned or lemma in words:
+        if words is None or lemma.lower() == form.lower():
             return lemma
-        if lemma.lower() == form.lower():
+        if lemma in self._learned or lemma in words:
             return lemma
-        p = softmax(scores)
-        order = [i for i in np.argsort(-p, kind="stable") if p[i] >= LIKELY]
-        lemmas = [apply_rule(self.labels["lemma"][i], form) for i in order]
-        return min(lemmas, key=lambda x: (x not in self._learned, x not in words))
+        rules = sorted(zip((-softmax(scores)).tolist(), self.labels["lemma"]))
+        lemmas = [apply_rule(rule, form) for p, rule in rules if -p >= LIKELY]
+        return min(
+            lemmas,
+            key=lambda x: (x not in self._learned, x not in words),
+            default=lemma,
+        )
 
 
-def _heads_of_sentence(scores, sentence):
+def _find_heads(root, dependents, heads):
     """The head of each word of a sentence, 0 for the root, and how likely it is."""
-    root, dependents, heads = (
-        scores[x][sentence] for x in ("root", "dependent", "head")
-    )
     result, likely = np.zeros(len(heads), int), np.zeros(len(heads), np.float32)
     for first in range(0, len(heads), LONGEST):
         piece = slice(first, first + LONGEST)
         # By einsum, as BLAS would start threads for this.
         arcs = np.einsum("id,jd->ij", dependents[piece], heads[piece])
         arcs = np.concatenate([root[piece], arcs], axis=1)
-        tree = spanning_tree(arcs)
-        # A word is not its own head.
-        arcs[np.arange(len(tree)), 1 + np.arange(len(tree))] = -np.inf
-        likely[piece] = softmax(arcs)[np.arange(len(tree)), tree]
+        tree, words = spanning_tree(arcs), np.arange(len(arcs))
+        arcs[words, words + 1] = -np.inf  # a word is not its own head
+        likely[piece] = _share(arcs, tree)
         result[piece] = np.where(tree, tree + first, 0)
     # The roots of later pieces hang on the first one.
     roots = np.flatnonzero(result == 0)
     result[roots[1:]] = roots[:1] + 1
     return result, likely
+
+
+def _share(scores, columns):
+    """The softmax of each row at a column."""
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return p[np.arange(len(p)), columns] / p.sum(axis=1)

@@ -31,28 +31,32 @@ def read_trees(path: str | Path) -> list[dict]:
 
 
 def _read_tree(path, block):
-    numbers = [number for number, _ in block]
-    lines = [*zip(numbers, parse_all(path, block, conllu_columns))]
+    line_numbers = [n for n, _ in block]
+    lines = [*zip(line_numbers, parse_all(path, block, conllu_columns))]
     words = [(n, columns) for n, columns in lines if columns[0].isdecimal()]
     joined = set()
-    for number, (name, *_) in lines:
-        if "-" in name:
-            first, last = map(int, name.split("-"))
+    for n, (word_id, *_) in lines:
+        if "-" in word_id:
+            first, last = map(int, word_id.split("-"))
             if not 0 < first <= last <= len(words):
-                raise malformed(path, number, f"{name} should be words of the sentence")
+                raise malformed(path, n, f"{word_id} should be words of the sentence")
             joined |= {*range(first + 1, last + 1)}
     numbered = [(n, (i, columns)) for i, (n, columns) in enumerate(words, 1)]
     rows = parse_all(path, numbered, lambda pair: _read_word(*pair, joined))
-    columns = dict(zip(TREE_COLUMNS, map(list, zip(*rows))))
+    columns = _columns(rows)
     if rows and (reason := _why_no_tree(columns["head"])):
         raise malformed(path, block[0][0], reason)
     return columns
 
 
+def _columns(words):
+    return dict(zip(TREE_COLUMNS, map(list, zip(*words))))
+
+
 def _read_word(index, columns, joined):
-    number, form, lemma, upos, xpos, feats, head, relation, *_ = columns
-    if int(number) != index:
-        raise ValueError(f"word {index} is expected, not {number}")
+    word_id, form, lemma, upos, xpos, feats, head, relation, *_ = columns
+    if int(word_id) != index:
+        raise ValueError(f"word {index} is expected, not {word_id}")
     if not form or "_" in (upos, relation) or not head.isdecimal():
         raise ValueError("a form, a part of speech, a head and a relation are expected")
     known = None if lemma == "_" != form else lemma
@@ -83,30 +87,26 @@ def read_tree_rows(rows: Rows, source: str | Path) -> list[dict]:
     """
 
     def parse(row: Mapping):
-        columns = {
-            name: row.get(name, row.get(_OTHER_NAMES.get(name, name)))
-            for name in TREE_COLUMNS
-        }
-        tokens = columns["tokens"]
+        tokens = row.get("tokens", row.get("form"))
         n = len(tokens) if isinstance(tokens, list) else 0
-        for name, default in _DEFAULTS.items():
-            values = columns[name] or [None] * n
-            columns[name] = [default if x in (None, "") else x for x in values]
-        columns["head"] = [str(head) for head in columns["head"] or ()]
-        for name, values in columns.items():
+        columns = []
+        for name in TREE_COLUMNS:
+            values = row.get(name, row.get(_OTHER_NAMES.get(name, name)))
+            if name in _DEFAULTS:
+                values = [x or _DEFAULTS[name] for x in values or [None] * n]
+            if name == "head":
+                values = [*map(str, values or ())]
             is_list = isinstance(values, list) and len(values) == n > 0
             if not is_list or not all(isinstance(x, str) for x in values):
-                of = "number" if name == "head" else "str"
+                type_ = "number" if name == "head" else "str"
                 raise ValueError(
-                    f"`{name}` should be a list with a {of} for each token"
+                    f"`{name}` should be a list with a {type_} for each token"
                 )
-        *lines, marks = columns.values()
+            columns.append(values)
+        *columns, marks = columns
         joined = {i for i, mark in enumerate(marks, 1) if mark == JOINED[1]}
-        words = [
-            _read_word(i, (str(i), *line), joined)
-            for i, line in enumerate(zip(*lines), 1)
-        ]
-        sentence = dict(zip(TREE_COLUMNS, map(list, zip(*words))))
+        lines = enumerate(zip(*columns), 1)
+        sentence = _columns(_read_word(i, (str(i), *x), joined) for i, x in lines)
         if reason := _why_no_tree(sentence["head"]):
             raise ValueError(reason)
         return sentence
