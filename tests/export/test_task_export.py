@@ -16,11 +16,7 @@ from tests.support.exported_tasks import NER_TAGS, TASKS, constants
 from tests.support.heads import make_head
 from tests.support.task_models import token_vectors
 
-# Exporting a model takes seconds: one kind is exported in every run.
-KINDS = [
-    "ner",
-    *(pytest.param(k, marks=pytest.mark.journey) for k in TASKS if k != "ner"),
-]
+pytestmark = pytest.mark.journey  # exporting a model takes seconds
 
 
 def check_rows(found, alone, begin):
@@ -35,7 +31,7 @@ def check_rows(found, alone, begin):
             np.testing.assert_array_equal(rows, values)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TASKS)
 def test_a_text_has_the_same_answers_alone_beside_others_and_beside_a_long_one(
     exported_task, kind
 ):
@@ -54,7 +50,7 @@ def test_a_text_has_the_same_answers_alone_beside_others_and_beside_a_long_one(
         check_rows(found, together, begin)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TASKS)
 def test_no_texts_and_texts_without_words_are_answered(exported_task, kind):
     _, signatures, _ = exported_task(kind)
     if kind != "srl":  # each text of theirs has a predicate
@@ -82,7 +78,6 @@ def test_what_does_not_fit_is_refused(exported_task):
             call(tokens=tf.constant(tokens), sequence_len=tf.constant(lengths))
 
 
-@pytest.mark.journey
 @pytest.mark.parametrize(
     ("kind", "message", "texts"),
     [
@@ -127,7 +122,6 @@ def test_what_does_not_fit_a_model_is_refused(make, option, message, tmp_path, c
     assert not list((tmp_path / "out").glob("*"))
 
 
-@pytest.mark.journey
 def test_a_head_is_exported_with_its_language_model(model_directory, tmp_path):
     head = make_head("ner", model_directory, tmp_path)
     assert command("export")([head, tmp_path / "out", "--no-warmup"]) == 0
