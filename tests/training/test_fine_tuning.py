@@ -82,22 +82,13 @@ def test_the_line_of_the_guide_fine_tunes_the_model(tmp_path, monkeypatch, capsy
     assert f"mean {after};" in capsys.readouterr().out
 
 
+@pytest.mark.journey  # it trains a model of its own
 @pytest.mark.parametrize(
     ("highest", "options", "message"),
     [
         (1e9, [], "rose .*, from .* is the one before training. A lower --learn"),
-        pytest.param(
-            *(
-                1e9,
-                ["--keep-last"],
-                "rose .*, from .* is the last one. A lower --learn",
-            ),
-            marks=pytest.mark.journey,
-        ),
-        pytest.param(
-            *(0.1, [], "Training diverged: the loss is .* is the best one before that"),
-            marks=pytest.mark.journey,
-        ),
+        (1e9, ["--keep-last"], "rose .*, from .* is the last one. A lower --learn"),
+        (0.1, [], "Training diverged: the loss is .* is the best one before that"),
     ],
 )
 def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
