@@ -1,6 +1,7 @@
 """Checkpoints of bilm-tf and TF 1 Hub modules: where they are found, and what is read."""
 
 import os
+import shutil
 import tarfile
 
 import h5py
@@ -13,7 +14,7 @@ from elmo_keras.layers.blocked_weights import blocked
 from tests.formats.conftest import TOKENS, assert_same, tarred
 from tests.support import hub_modules, tf1_checkpoints
 from tests.support.hub_modules import BILM_TF_MIX, GAMMA, SCALARS
-from tests.support.tf1_checkpoints import WORDS, arrays, built, copied, write_model
+from tests.support.tf1_checkpoints import WORDS, arrays, built, write_model
 
 PREFIX = "model.ckpt-9"
 PUBLISHED_CELL = "RNN_{}/RNN/MultiRNNCell/Cell{}/LSTMCell/"
@@ -100,7 +101,7 @@ def refused(model, message):
 
 
 def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
-    copy = copied(trained, tmp_path / "copy")
+    copy = shutil.copytree(trained, tmp_path / "copy")
     (copy / "elmo-vocab.txt").unlink()
     assert load_bilm(copy).softmax is None  # which is left out without its words
     data = copy / f"{PREFIX}.data-00000-of-00001"
@@ -114,7 +115,7 @@ def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
 
 
 def test_a_model_is_found_by_directory_prefix_and_archive(trained, tmp_path):
-    folder = copied(trained, tmp_path / "output")
+    folder = shutil.copytree(trained, tmp_path / "output")
     for file in ("index", "data-00000-of-00001"):
         (folder / f"model.ckpt-3.{file}").write_bytes(b"older")
     archived = tarred(tmp_path / "output.tar.gz", folder, "output")
@@ -161,7 +162,7 @@ def test_checkpoints_beside_others_and_hdf5_weights(directory, trained, tmp_path
         archive.add(trained, "two")
     with pytest.raises(ValueError, match="in one folder. Found: one, two"):
         Elmo.from_pretrained(tmp_path / "two.tar")
-    copied(trained, directory)
+    shutil.copytree(trained, directory, dirs_exist_ok=True)
     assert not find_model(directory).is_checkpoint
     assert find_model(directory, prefer_checkpoint=True).is_checkpoint
     assert find_model(directory / PREFIX).is_checkpoint

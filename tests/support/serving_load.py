@@ -91,9 +91,9 @@ class Load:
         client=grpc_client,
     ):
         # The right answers by version, requests refused by code, wrong (version,
-        # sentence), the largest difference, and seconds and tokens of right answers.
+        # sentence), the largest difference, and the seconds of right answers.
         self.answers, self.refusals = collections.Counter(), collections.Counter()
-        self.wrong, self.largest, self.seconds, self.tokens = [], 0.0, [], 0
+        self.wrong, self.largest, self.seconds = [], 0.0, []
         self._port, self._expected, self._tolerance = port, expected, tolerance
         self._until_refused, self._client = until_refused, client
         self._stop, self._lock = threading.Event(), threading.Lock()
@@ -144,6 +144,5 @@ class Load:
                     if off <= self._tolerance:
                         self.answers[version] += 1
                         self.seconds.append(seconds)
-                        self.tokens += len(sentence)
                     else:
                         self.wrong.append((version, sentence))

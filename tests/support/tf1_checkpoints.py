@@ -75,20 +75,11 @@ def built(n_layers=2, vocabulary_size=WORDS):
     return random_bilm(config, vocabulary_size, seed=5)
 
 
-def copied(trained, directory):
-    directory.mkdir(exist_ok=True)
-    for file in trained.iterdir():
-        (directory / file.name).write_bytes(file.read_bytes())
-    return directory
-
-
-WORD_LIST = "</S>\n<S>\n<UNK>\na\nb\nc\nd\ne\nf\ng\nh\n"
-
-
 def write_model(directory, values, n_layers=2):
     """Writes a checkpoint with its options and the words of its softmax."""
     directory.mkdir(exist_ok=True)
     write(directory / "model.ckpt-9", values)
     (directory / "options.json").write_text(json.dumps(options(n_layers)))
-    (directory / "elmo-vocab.txt").write_text(WORD_LIST)
+    words = "</S>", "<S>", "<UNK>", *"abcdefgh"
+    (directory / "elmo-vocab.txt").write_text("\n".join(words) + "\n")
     return directory
