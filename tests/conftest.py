@@ -2,13 +2,14 @@
 
 import gc
 import os
+import shutil
 import signal
 from types import FunctionType
 
 import filelock
 import pytest
 
-from tests.support.paths import DATA
+from tests.support.paths import DATA, ROOT
 from tests.support.sizes import CONFIG
 
 # TensorFlow is imported in functions: xdist's first process runs no tests.
@@ -115,6 +116,25 @@ def made_once(tmp_path_factory):
         return path
 
     return path_of
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel of the checkout."""
+    import hatchling.build
+
+    folder = tmp_path_factory.mktemp("wheel")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        return folder / hatchling.build.build_wheel(str(folder))
+
+
+@pytest.fixture(scope="session")
+def site(wheel, tmp_path_factory):
+    """A folder with nothing but what the wheel holds."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.unpack_archive(wheel, folder, "zip")
+    return folder
 
 
 @pytest.fixture(scope="session")

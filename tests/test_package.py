@@ -13,7 +13,6 @@ import sys
 import warnings
 import zipfile
 
-import hatchling.build
 import pytest
 
 from elmo_keras import Vocabulary
@@ -87,24 +86,6 @@ def folder(tmp_path_factory):
     vocabulary = Vocabulary.count([["a", "model"]])
     bilm = random_bilm(CONFIG, len(vocabulary))
     save_model(folder / "model", bilm, vocabulary)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel of the checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        return folder / hatchling.build.build_wheel(str(folder))
-
-
-@pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory):
-    """A folder with nothing but what the wheel holds."""
-    folder = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
     return folder
 
 

@@ -3,11 +3,11 @@
 import importlib.metadata
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import hatchling.build
 import pytest
 from packaging.requirements import Requirement
 
@@ -68,7 +68,7 @@ def requirements(names):
 
 
 @pytest.fixture(scope="module")
-def packages(tmp_path_factory):
+def packages(site, tmp_path_factory):
     """A folder of packages: the wheel's, and links to those that the page names."""
     folder = tmp_path_factory.mktemp("packages")
     (line,) = re.findall(
@@ -80,12 +80,7 @@ def packages(tmp_path_factory):
             link = folder / file.parts[0]
             if file.parts[0] not in ("..", "__pycache__") and not link.exists():
                 link.symlink_to(Path(str(distribution.locate_file(file.parts[0]))))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        wheel = hatchling.build.build_wheel(str(folder))
-    subprocess.run(
-        [sys.executable, "-m", "zipfile", "-e", folder / wheel, folder], check=True
-    )
+    shutil.copytree(site, folder, dirs_exist_ok=True)
     return folder
 
 
