@@ -7,7 +7,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from google.protobuf import text_format
-from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
 
 from elmo_keras.base.files import naming_damage, whole_file
 from elmo_keras.commands.arguments import Count, Index, Port, Positive, Seconds
@@ -97,6 +96,9 @@ def read_model_configs(path: Path) -> list[ModelConfig]:
     A `base_path` that is not absolute is taken from the folder of the file. Labels of
     versions are not read: requests name versions by their number.
     """
+    # `serve` names all packages that are missing, so it is imported without this one.
+    from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig  # pyright: ignore[reportAttributeAccessIssue]
+
     message = ModelServerConfig()
     with naming_damage(f"{path} should be in the text format of ModelServerConfig:"):
         text_format.Parse(whole_file(path, 2**20).decode(), message)
