@@ -18,7 +18,6 @@ from elmo_keras.heads.head import (
     copy_model,
     keras_model,
     load_task_model,
-    read_card,
     read_head,
     whole_head,
 )
@@ -322,13 +321,6 @@ def pipeline(model: str | Path) -> Any:
             folder=folder,
             **options,
         )
-
-
-def pipeline_type(model: str | Path) -> str:
-    """The `type` of `pipeline(model)`; of a head by its card alone."""
-    path = find_head(model)
-    head = load_task_model(path) if path.suffix == KERAS else read_card(path)
-    return load(find_kind(head.kind).pipeline).type
 
 
 @functools.lru_cache(maxsize=4)

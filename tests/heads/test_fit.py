@@ -25,7 +25,6 @@ from elmo_keras.heads import (
 )
 from elmo_keras.heads import run as runs
 from elmo_keras.heads.head import ARRAYS
-from elmo_keras.heads.pipeline import pipeline_type
 
 pytestmark = pytest.mark.usefixtures("folder")
 OUT = Path("out")
@@ -214,7 +213,7 @@ def test_without_a_frozen_language_model_the_folder_is_its_keras_model(eagerly):
     run()
     names = {path.name for path in OUT.iterdir()}
     assert names == {"model.keras", "model_card.md", "results.json"}
-    assert pipeline_type(OUT) == pipeline_type(OUT / "model.keras") == "words"
+    assert pipeline(OUT).type == pipeline(OUT / "model.keras").type == "words"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from elmo_keras.embed.outputs import check_output
 from elmo_keras.heads.annotate import formats
 from elmo_keras.heads.answering.pipeline import AnswerPipeline
 from elmo_keras.heads.find import find_head
-from elmo_keras.heads.pipeline import pipeline_type, predict_texts
+from elmo_keras.heads.pipeline import predict_texts
 from elmo_keras.heads.start import load_pipeline
 from elmo_keras.heads.texts import Text, read_text
 from elmo_keras.jobs.parts import Parts
@@ -76,8 +76,8 @@ def annotate(
         if output is not None:
             inputs, suffixes = [Path(text)], tuple(formats.FORMATS)
             check_output(output, inputs, suffixes=suffixes, overwrite=overwrite)
-        _check_types(pipelines, suffix)
         loaded = [*map(load_pipeline, pipelines)]
+        _check_types(loaded, suffix)
         if output is None:
             return _print(lines, loaded, typed=file.isatty())
         heads = "".join(file_digest(x) for name in pipelines for x in _files(name))
@@ -137,19 +137,19 @@ def write_annotated(
         parts.finish(parts.whole)
 
 
-def _check_types(names, suffix):
-    types = [pipeline_type(name) for name in names]
-    for name, type_ in zip(names, types):
-        if type_ == "pairs":
+def _check_types(pipelines, suffix):
+    for p in pipelines:
+        if p.type == "pairs":
             raise ValueError(
-                f"{name} takes two texts. `elmo-keras ask` asks questions, and "
-                f"`pipeline({name!r})` takes pairs in Python."
+                f"{p.name} takes two texts. `elmo-keras ask` asks questions, and "
+                f"`{p!r}` takes pairs in Python."
             )
-        if type_ == "texts" and suffix not in ("", ".jsonl"):
+        if p.type == "texts" and suffix not in ("", ".jsonl"):
             raise ValueError(
-                f"{name} reads whole texts. Give an OUT that ends in .jsonl, or none."
+                f"{p.name} reads whole texts. Give an OUT that ends in .jsonl, or none."
             )
-    types = ["words" if x == "syntax" else x for x in types if x != "texts"]
+    types = [p.type for p in pipelines if p.type != "texts"]
+    types = ["words" if type_ == "syntax" else type_ for type_ in types]
     if suffix != ".jsonl" and len({*types}) < len(types):
         raise ValueError(
             "--with should name one pipeline for words or syntax, one for entities and one "
@@ -247,18 +247,18 @@ def ask(
     """
     with _open_text(text) as file:
         context = b"".join(lines_of(file, text)).decode()
-    loaded = load_pipeline(model) if pipeline_type(model) == "pairs" else None
+    loaded = load_pipeline(model)
     if not isinstance(loaded, AnswerPipeline):
         raise ValueError(f"{model} answers no questions. Give a model that does.")
-    read = read_text(0, context, loaded.tokenizer)
-    asked = [
-        read_text(i, question, loaded.tokenizer) for i, question in enumerate(questions)
+    texts = [
+        read_text(i, text, loaded.tokenizer)
+        for i, text in enumerate([context, *questions])
     ]
-    for part in (read, *asked):
+    for part in texts:
         loaded.check_script(part)
-    results = loaded.best(
-        [(question, read) for question in asked], answers, progress=True
-    )
+    read, *asked = texts
+    pairs = [(question, read) for question in asked]
+    results = loaded.best(pairs, answers, progress=True)
     for question, best_answers in zip(questions, results):
         print(formats.printable(question))
         for best in best_answers:
