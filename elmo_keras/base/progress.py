@@ -34,8 +34,9 @@ class _Lines:
 class Progress(tqdm):
     """tqdm's bar on a terminal; in a file or pipe, a line of its own now and then.
 
-    Takes the arguments of `tqdm`; by default it counts tokens on standard error. `progress`
-    says whether it does; None, on a terminal after `LONG` seconds of work.
+    It takes the arguments of `tqdm`, and by default counts tokens on standard error. With
+    `progress=False` nothing is shown; with None a bar, on a terminal and after `LONG`
+    seconds of work.
     """
 
     monitor_interval = 0  # no thread, so that a program can still fork

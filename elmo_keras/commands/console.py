@@ -4,68 +4,43 @@ import importlib
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cyclopts import App
 
-ANSWERS, VECTORS = "Answers", "Vectors"
-TRAINING, SERVING = "Training", "Serving and models"
-
-
-class Command(NamedTuple):
-    function: str  # below `elmo_keras`, imported when it runs
-    line: str  # its line in the list of commands
-    group: str
-
-
-COMMANDS = {
-    "annotate": Command(
-        "heads.annotate.command:annotate",
-        "label words, entities, roles or texts of a file",
-        ANSWERS,
-    ),
-    "ask": Command(
-        "heads.annotate.command:ask", "answer questions about a text file", ANSWERS
-    ),
-    "search": Command(
-        "search.command:search", "find similar sentences of a file", ANSWERS
-    ),
-    "score": Command(
-        "search.predictions:score", "print how probable sentences are", ANSWERS
-    ),
-    "substitutes": Command(
-        "search.predictions:substitutes",
-        "print words that fit in place of a word",
-        ANSWERS,
-    ),
-    "embed": Command(
-        "embed.command:embed", "write the vectors of a text file", VECTORS
-    ),
-    "train": Command(
-        "train:train", "train, fine-tune or evaluate a language model", TRAINING
-    ),
-    "train-head": Command(
-        "heads.command:train_head",
-        "train what finds words, entities, roles, syntax, labels or answers",
-        TRAINING,
-    ),
-    "evaluate": Command(
-        "heads.command:evaluate", "score a head on a labelled file", TRAINING
-    ),
-    "export": Command(
-        "export.command:export", "write a SavedModel, or a file for LiteRT", SERVING
-    ),
-    "serve": Command(
-        "serve.command:serve", "serve exports over gRPC and REST", SERVING
-    ),
-    "client": Command(
-        "serve.client.command:client", "embed a text file by a server", SERVING
-    ),
-    "models": Command(
-        "hub.command:models", "list models and heads; fetch published models", SERVING
-    ),
+# Group of the help → command → the module of its function, and its line in the list.
+GROUPS = {
+    "Answers": {
+        "annotate": (
+            "heads.annotate.command",
+            "label words, entities, roles or texts of a file",
+        ),
+        "ask": ("heads.annotate.command", "answer questions about a text file"),
+        "search": ("search.command", "find similar sentences of a file"),
+        "score": ("search.predictions", "print how probable sentences are"),
+        "substitutes": (
+            "search.predictions",
+            "print words that fit in place of a word",
+        ),
+    },
+    "Vectors": {"embed": ("embed.command", "write the vectors of a text file")},
+    "Training": {
+        "train": ("train", "train, fine-tune or evaluate a language model"),
+        "train-head": (
+            "heads.command",
+            "train what finds words, entities, roles, syntax, labels or answers",
+        ),
+        "evaluate": ("heads.command", "score a head on a labelled file"),
+    },
+    "Serving and models": {
+        "export": ("export.command", "write a SavedModel, or a file for LiteRT"),
+        "serve": ("serve.command", "serve exports over gRPC and REST"),
+        "client": ("serve.client.command", "embed a text file by a server"),
+        "models": ("hub.command", "list models and heads; fetch published models"),
+    },
 }
+COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 # Addresses that no command reads; a `Path` has one slash of two.
 ELSEWHERE = re.compile(r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file):/\S+")
 RESUMING = "train", "embed", "annotate", "search"
@@ -101,16 +76,12 @@ def make_app(*, lists: bool = False) -> "App":
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    names = dict.fromkeys(command.group for command in COMMANDS.values())
-    groups = {name: Group.create_ordered(name) for name in names}
-    for name, command in COMMANDS.items():
-        app.command(
-            f"elmo_keras.{command.function}",
-            name=name,
+    for title, commands in GROUPS.items():
+        group = Group.create_ordered(title)
+        for name, (module, line) in commands.items():
+            function = f"elmo_keras.{module}:{name.replace('-', '_')}"
             # Without a line, the docstring of the function is the help.
-            help=command.line if lists else None,
-            group=groups[command.group],
-        )
+            app.command(function, name=name, help=line if lists else None, group=group)
     app.register_install_completion_command()
     return app
 
@@ -125,7 +96,7 @@ def _call(program, arguments):
     from cyclopts import CycloptsError
 
     if arguments[:1] and arguments[0] in COMMANDS:
-        module = COMMANDS[arguments[0]].function.partition(":")[0]
+        module, _ = COMMANDS[arguments[0]]
         importlib.import_module(f"elmo_keras.{module}")  # names a missing package
     app = make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))
     try:

@@ -1,4 +1,4 @@
-"""Writes the vectors of a text file to a file, by way of parts."""
+"""Writes the vectors of a text file to a file, part by part."""
 
 import hashlib
 import itertools

@@ -74,8 +74,8 @@ class Embedder:
         pooling: None for a vector of each token; `"mean"` or `"max"` for one vector
             of each sentence, over its tokens, 0 if it has none.
         dtype: the type of the arrays' numbers, `"float32"` or `"float16"`.
-        arithmetic: of the products: `"float32"`, the default; `"int8"`, by LiteRT; or
-            `"bfloat16"` or `"mixed_bfloat16"`, by TensorFlow.
+        arithmetic: numbers of the matrix products: `"float32"`, the default; `"int8"`, by
+            LiteRT; or `"bfloat16"` or `"mixed_bfloat16"`, by TensorFlow.
         backend: what computes: `"litert"`, without TensorFlow, from a file that is made
             in the cache at the first use; or `"tensorflow"`, whose vectors differ in the
             last digits. By default LiteRT, but TensorFlow for an `Elmo` layer, where there
@@ -277,13 +277,6 @@ class Embedder:
     def engine(self) -> Engine:
         """Computes the vectors of a batch; it knows their layers and shape."""
         return self._load().engine
-
-    @property
-    def elmo(self) -> "Elmo":
-        """The layer that computes the vectors; LiteRT has none."""
-        if self.is_lite:
-            raise AttributeError("LiteRT has no layer. `backend='tensorflow'` has one.")
-        return self.engine.elmo  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def dim(self) -> int:

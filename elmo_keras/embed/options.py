@@ -24,8 +24,8 @@ class EmbedderOptions:
     """Options of an `Embedder`.
 
     Args:
-        model: a model directory, a zip, or a published model's name or address; that of the
-            package for the text's language if not given
+        model: a model directory, a zip, or a published model's name or address; the
+            package's for the text's language if not given
         options: published options.json, with --weights
         weights: published HDF5 weights, with --options
         layers: which layers are kept, or an index; mix, the model's own or the average,

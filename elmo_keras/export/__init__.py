@@ -1,1 +1,1 @@
-"""Exports ELMo as a TensorFlow 2 SavedModel, and models of tasks."""
+"""Exports ELMo and models of tasks as SavedModels, and ELMo for LiteRT."""

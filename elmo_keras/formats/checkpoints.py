@@ -1,6 +1,6 @@
 """TensorFlow checkpoints of bilm-tf and TF 1 Hub modules: variables, read when needed.
 
-What the variables of a module don't show is that of google/elmo: `ElmoConfig`'s defaults.
+A module's details that no variable shows are those of google/elmo: `ElmoConfig`'s defaults.
 """
 
 import dataclasses

@@ -39,7 +39,7 @@ _REWRITE = (
 
 
 def open_hdf5(path: Path) -> "Hdf5File":
-    """The datasets of a file that nobody vouches for."""
+    """The datasets of a file, which needs no trust."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
     with _naming_damage(f"{path} should be an HDF5 file."):

@@ -50,8 +50,8 @@ def ngram_maxima(words, ends, table, *, kernels):
 def maxima_of_pieces(pieces, table, *, kernels):
     """Computes `ngram_maxima` of the words of all `pieces`, one after another.
 
-    A piece is int32 (words, n_windows + width − 1), with `table`'s size as the id of n_windows
-    after the last character; no window after its last place differs from that one.
+    A piece is int32 (words, n_windows + width − 1), with `table`'s size as the id of positions
+    after the last character; windows after its last one would be equal to that one.
     """
     width = max(kernel.shape[0] for kernel in kernels)
     # With int64 the gradient's indices stay on a GPU.
@@ -78,7 +78,7 @@ def maxima_of_pieces(pieces, table, *, kernels):
 
 
 def _with_outside(table):
-    """The table with a row for n_windows after the last one, told by one more feature."""
+    """The table with a row for positions after the last one, marked by one more feature."""
     outside = tf.one_hot([table.shape[1]], table.shape[1] + 1, dtype=table.dtype)
     return tf.concat([tf.pad(table, [[0, 0], [0, 1]]), outside], axis=0)
 

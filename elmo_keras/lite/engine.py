@@ -66,7 +66,7 @@ class LiteElmo:
         rows = np.arange(len(x))
         if not keep_boundaries:
             rows = np.delete(rows, np.concatenate([starts, starts + counts - 1]))
-        # One more row takes what no token needs.
+        # One more row receives outputs that belong to no token.
         targets = np.full(len(x), len(rows))
         targets[rows] = np.arange(len(rows))
         shape = self.config.n_layers + 1, len(rows) + 1, 2 * dim

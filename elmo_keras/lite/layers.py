@@ -38,7 +38,7 @@ class LiteBiLstm:
 
     def __call__(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """Flat sentences `(tokens, in)` of these lengths → `(tokens, 2 · units)`."""
-        # One more row takes what no token needs.
+        # One more row receives outputs that belong to no token.
         outputs = np.empty((len(x) + 1, 2 * self.dim), np.float32)
         halves = outputs[:, : self.dim], outputs[:, self.dim :]
         starts, rows = np.cumsum(lengths) - lengths, np.arange(len(x))

@@ -52,8 +52,8 @@ class LiteLstm:
         """Writes the outputs of each layer for sentences.
 
         Sentence j is in the `counts[j]` rows of x from `starts[j]`, which are read backward
-        or forward. The output of row i is row `targets[i]` of a result, whose last row takes
-        what no token needs.
+        or forward. The output of row i is row `targets[i]` of a result, whose last row
+        receives outputs that belong to no token.
         """
         order = np.argsort(-counts, kind="stable")
         order = order[: np.count_nonzero(counts)]

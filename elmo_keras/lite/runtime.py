@@ -1,6 +1,6 @@
 """Compiled LiteRT models, run by LiteRT's C functions.
 
-Unlike LiteRT's Python interface, they leave Python's lock, so that two threads work at
+Unlike LiteRT's Python interface, they release Python's lock, so that two threads work at
 once.
 """
 

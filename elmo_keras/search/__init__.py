@@ -1,1 +1,1 @@
-"""Commands that show what a biLM has learned, and what tasks gain from it."""
+"""Similar sentences, and what a language model predicts: functions and commands."""

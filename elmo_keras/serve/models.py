@@ -47,7 +47,7 @@ class Models:
         return self._models[name]
 
     def hold(self, n_bytes: int) -> None:
-        """Counts bytes of a body until its request is answered, then less as many."""
+        """Adds to the bytes of bodies in memory, or takes them off by a number below 0."""
         with self._lock:
             if n_bytes > 0 and self.held + n_bytes > self._max_held:
                 raise too_much(

@@ -15,7 +15,7 @@ Tokenizer = Callable[[str], Sequence[str]]  # text → tokens
 
 # Pieces between spaces repeat, so the spans of so many are cached, of at most this length.
 MAX_CACHED, LONGEST_CACHED = 2**15, 50
-# The pieces between spaces. If no rule but the first reads more than its word, group 1 is it.
+# The pieces between spaces. Group 1 is a word that only the first rule reads; a sign may follow.
 _PIECES = {
     name: re.compile(
         rf"((?:{latin}(?=[,!?]?(?!\S))|[가-힣]+)(?=[.,!?]?(?!\S)))[.,!?]?|\S+"

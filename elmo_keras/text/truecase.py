@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 _STRAIGHT = {"’": "'", "‘": "'", "“": '"', "”": '"'}
-_LEAST = 3  # words of more than a letter, or a sentence is left as it is
+_LEAST = 3  # words of more than a letter; shorter sentences are left as they are
 
 
 class Truecaser:
