@@ -30,10 +30,10 @@ class RayOptions:
     """Options of the work on a Ray cluster.
 
     Args:
-        address: of a cluster, or auto; RAY_ADDRESS or this machine if not given
+        address: address of a cluster, or auto; RAY_ADDRESS or this machine if not given
         workers: parts at a time; one on each GPU or processor if not given
-        text_column: of Parquet: strings or lists of tokens; text if not given
-        id_column: of Parquet: integers or strings
+        text_column: column of Parquet with strings or lists of tokens; text if not given
+        id_column: column of Parquet with integers or strings
         part_kilobytes: text of a part, the least work that a kill can cost
     """
 

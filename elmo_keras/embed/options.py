@@ -36,7 +36,7 @@ class EmbedderOptions:
         lower_case: embed the tokens in lower case
         float16: write numbers in 2 bytes, not 4
         arithmetic: float32 if not given; int8 is by LiteRT, bfloat16 by TensorFlow
-        backend: what computes: litert if not given, or tensorflow on a GPU
+        backend: library that computes; litert if not given, or tensorflow on a GPU
         tokens_at_once: tokens in a batch
         cache_megabytes: memory for the vectors of words
     """

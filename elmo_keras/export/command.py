@@ -49,9 +49,9 @@ class Choices:
     """Choices of what is exported, and for which programs.
 
     Args:
-        arithmetic: of the biLM; float32 if not given, int8 for LiteRT
-        min_cosine: of vectors in int8 to exact ones, the mean of a layer
-        layers: what is exported as `elmo`: the mix, the average, or one layer
+        arithmetic: arithmetic of the biLM; float32 if not given, int8 for LiteRT
+        min_cosine: lowest mean cosine of a layer's int8 vectors to exact ones
+        layers: the output `elmo`: the mix, the average, or one layer
         mix: W0,W1,… of the layers, before the softmax
         gamma: factor of the mix
         layer_norm: normalise layers before the mix
@@ -63,12 +63,12 @@ class Choices:
         archive: also write a .tar.gz, for hub.load
         serving_files: also write files for TensorFlow Serving
         no_warmup: write no warm-up requests
-        trainable: what a program that loads it can train
+        trainable: the variables that a program can train after loading
         tokenizer: how strings are split, by default as the model's text was;
             unicode_script needs tensorflow-text
         normalization: Unicode normal form, by tensorflow-text
         as_dict: a call returns all outputs as a dict unless it says as_dict=False
-        input_name: of the sentences in requests; google/elmo has text
+        input_name: name of the sentences in requests; google/elmo has text
     """
 
     arithmetic: Literal["float32", "bfloat16", "int8"] | None = None
@@ -145,7 +145,7 @@ def export(
     Args:
         model_or_output: MODEL; or OUT, with --options and --weights
         output: OUT
-        format: what is written
+        format: SavedModel, LiteRT, or a model directory in int8
         options: published options.json, with --weights
         weights: published HDF5 weights, with --options
     """

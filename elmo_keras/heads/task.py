@@ -64,15 +64,15 @@ class Settings:
         no_layer_norm: leave the layers of a token as they are before the mix
         elmo_dropout: rate of the dropout on ELMo
         fine_tune: train the language model as well
-        arithmetic: of a frozen language model; int8 where LiteRT is installed
+        arithmetic: arithmetic of the frozen language model; int8 where LiteRT is installed
         no_cache: run a frozen language model in every epoch
-        seed: of the initial weights, the dropout and the order of the examples
+        seed: decides initial weights, dropout and the order of the examples
         epochs: maximum number of epochs; 12, more for few examples, 15 for coref
         patience: epochs without a better dev score after which training stops; if not
             set, the best one of all is kept
         batch_size: examples in a batch; 32, or 8 for fewer than 1,000 examples
-        learning_rate: of Adam; 0.003 for pos, ner and srl, 0.002 for ud, else
-            0.001
+        learning_rate: learning rate of Adam; 0.003 for pos, ner and srl, 0.002 for ud,
+            else 0.001
         schedule: constant, or cosine: the rate falls to 0 in the last epoch
         dropout: rate of the dropout on word and character vectors; 0.3 for pos, ner, srl
             and ud, else 0.5

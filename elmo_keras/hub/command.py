@@ -43,8 +43,8 @@ def models(
         elmo-keras models clean
 
     Args:
-        action: what is done
-        names: of models; words for list
+        action: list, fetch, remove, print the path, or clean the cache
+        names: names of models; for list, words to search
         all: list published models, too
         softmax: fetch the softmax and the vocabulary of original or 5.5B too
     """

@@ -30,13 +30,13 @@ class Config:
     """The options of a server.
 
     Args:
-        threads: of TensorFlow's operations; one for each processor if not given
+        threads: threads of TensorFlow's operations; one for each processor if not given
         poll_seconds: seconds between checks for a newer version
-        host: address
+        host: address to listen on
         grace_seconds: seconds to answer waiting requests at the end
-        port: of gRPC; 0 takes a free one
+        port: port of gRPC; 0 takes a free one
         tensor_content: answers with tensor_content, not float_val
-        rest_port: 0 takes a free one
+        rest_port: port of REST; 0 takes a free one
         rest_timeout: seconds for an answer, after the request's end
         rest_header_timeout: seconds for headers, or idle
         rest_body_timeout: seconds for a request, and to read a part of an answer

@@ -109,9 +109,9 @@ class RunSettings:
         schedule: learning rate over the steps; constant if not given, cosine with a model to start
             from, which rises first, in a tenth of the steps (at most 1000)
         arithmetic: number format of the matrix products
-        replicas: on this machine; all GPUs if not given
-        parts: of a batch, computed one after another (gradient accumulation): same
-            update, less memory
+        replicas: number of replicas on this machine; all GPUs if not given
+        parts: number of parts of a batch, computed one after another (gradient
+            accumulation): same update, less memory
         jit_compile: XLA compiles the step for a few sizes of batches, and where it can't,
             one line says so and the plain step trains; if not given, where there is a
             GPU, on which it was not run yet

@@ -30,7 +30,7 @@ class Coreference(Task):
     Args:
         hidden_units: size of the hidden layers that compute scores
         longest: maximum length of a mention in tokens
-        mentions_per_token: λ, how many spans are kept
+        mentions_per_token: λ, number of spans kept for each token
         sentences: length of the parts into which training documents are cut
         no_singletons: leave out entities that are mentioned once
     """
