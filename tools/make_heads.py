@@ -128,7 +128,8 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-coref": Recipe(
             Coreference(no_singletons=True),
-            files(work / "en-coref", "-train.conll.gz", "-dev.conll"),
+            files(work / "en-coref", "-train.conll.gz", "-dev.conll")
+            | {"epochs": 12, "arithmetic": "float32"},
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
             "BY-SA); held out: the dev of both",
             dev="LitBank and OntoGUM",

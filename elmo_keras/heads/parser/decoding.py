@@ -240,7 +240,8 @@ class TreeDecoder:
 
     def _find_relations(self, scores, heads, part):
         """Each word's relation to its head, and how likely it is."""
-        relation = scores["relation"][part].reshape(len(heads), len(self.relations), -1)
+        size = scores["relation"].shape[1] // len(self.relations)
+        relation = scores["relation"][part].reshape(-1, len(self.relations), size)
         # The last number of each head's vector is 1.
         at_head = scores["relation_head"][part][np.maximum(heads - 1, 0), :-1]
         products = np.einsum("nrd,nd->nr", relation[..., :-1], at_head)

@@ -80,7 +80,9 @@ def test_columns_are_those_that_were_encoded():
     known = {"slept": "sleep", "oddly": "odd"}
     for lemmas, lemma in (({}, "oddly"), (known, "odd")):
         decoder = TreeDecoder(*NAMES, lemmas)
-        tree, again = decoder.trees(twice(scores), 2 * [SENTENCE["tokens"]])
+        tokens = SENTENCE["tokens"]
+        tree, empty, again = decoder.trees(twice(scores), [tokens, [], tokens])
+        assert not any(empty.values())
         expected["lemma"][2] = lemma
         assert tree == again
         assert {name: tree[name] for name in expected} == expected
