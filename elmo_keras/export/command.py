@@ -165,22 +165,7 @@ def export(
         raise ValueError(f"--arithmetic {other} is not for --format {format}.")
     paths = [path for path in (model, options, weights) if path]
     inputs = [part for path in paths for part in parts_of_model(path)]
-    if format == "saved_model":
-        check_export(
-            output, choices.version, inputs, choices.archive, choices.serving_files
-        )
-        if not choices.no_warmup:
-            import_extra("tensorflow_serving.apis", "A warm-up")
-    else:
-        if format == "packed":
-            check_folder(output)
-        elif output.suffix == ".tflite":
-            check_file(output)
-        else:
-            raise ValueError(f"The output should end in .tflite. Received: {output}")
-        check_apart([output], inputs)
-        if output.exists():
-            raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    _check_output(output, format, choices, inputs)
     by_litert = format == "litert" and file is None and head is None
     if not by_litert:
         import_tensorflow()
@@ -213,6 +198,26 @@ def read_elmo(source: str, weights: str | None, choices: Choices) -> "Elmo":
         name: getattr(choices, name) for name in (*MIXED, *TRAINED)
     }
     return Elmo.from_pretrained(source, weights=weights, **arguments)
+
+
+def _check_output(output, format, choices, inputs):
+    """Refuses an output that can't be written, exists, or would change an input."""
+    if format == "saved_model":
+        check_export(
+            output, choices.version, inputs, choices.archive, choices.serving_files
+        )
+        if not choices.no_warmup:
+            import_extra("tensorflow_serving.apis", "A warm-up")
+        return
+    if format == "packed":
+        check_folder(output)
+    elif output.suffix == ".tflite":
+        check_file(output)
+    else:
+        raise ValueError(f"The output should end in .tflite. Received: {output}")
+    check_apart([output], inputs)
+    if output.exists():
+        raise FileExistsError(f"{output} exists. Move it, or give another name.")
 
 
 def pack(source: str, output: Path, weights: str | None) -> list[str]:

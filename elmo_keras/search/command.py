@@ -62,29 +62,24 @@ def search(
     if not in_parquet:
         options = options.for_text(file)
     inputs = [file, *options.inputs()]
-    if in_parquet:
-        if vectors or options.layers is not None or (overwrite and not index):
-            raise ValueError(
-                "--layers, --vectors, and --overwrite without --index, are for a text."
-            )
-        vectors = file.absolute()
+    if not in_parquet:
+        vectors = _vectors_of_text(file, vectors, options.layers)
+        written = [vectors]
+    elif vectors or options.layers is not None or (overwrite and not index):
+        raise ValueError(
+            "--layers, --vectors, and --overwrite without --index, are for a text."
+        )
     else:
-        layers = "mix" if options.layers is None else options.layers
-        vectors = vectors or file.with_name(f"{file.name}.{layers}.npy")
-        if not is_npy(vectors) or layers == "all":
-            raise ValueError(
-                "--vectors should end in .npy, and --layers name one. Received: "
-                f"{vectors}, {layers}"
-            )
-        _check_output(vectors, inputs, overwrite)
+        vectors, written = file.absolute(), []
     if index is not None:
         from elmo_keras.search.faiss_index import FaissIndex, new_index
 
         name = re.sub(r"[^\w,()-]", "_", index)
-        if center:
-            name = f"centered.{name}"
-        index_file = vectors.with_name(f"{vectors.name}.{name}.faiss")
-        _check_output(index_file, inputs, overwrite)
+        name = f"centered.{name}" if center else name
+        written.append(vectors.with_name(f"{vectors.name}.{name}.faiss"))
+    for path in written:
+        if overwrite or not path.is_file():  # else it is only read
+            check_file(path, inputs)
     sentences = ParquetSentences(file) if in_parquet else TextSentences(file)
     if not len(sentences):
         raise ValueError(f"{file} holds no sentence.")
@@ -99,7 +94,7 @@ def search(
         index_of_all = ExactIndex(sentences.blocks(), center)
     else:
         index_of_all = FaissIndex(
-            index_file,
+            written[-1],
             sentences,
             index,
             center=center,
@@ -116,9 +111,16 @@ def search(
             print(f"{cosine:7.3f} {id!s:>8}  {text}", flush=True)
 
 
-def _check_output(output, inputs, overwrite):
-    if overwrite or not output.is_file():  # else it is only read
-        check_file(output, inputs)
+def _vectors_of_text(file, vectors, layers):
+    """The file of a text's vectors, `.npy` with one layer or mix."""
+    layers = "mix" if layers is None else layers
+    vectors = vectors or file.with_name(f"{file.name}.{layers}.npy")
+    if not is_npy(vectors) or layers == "all":
+        raise ValueError(
+            "--vectors should end in .npy, and --layers name one. Received: "
+            f"{vectors}, {layers}"
+        )
+    return vectors
 
 
 def _read_queries(query, embedder):

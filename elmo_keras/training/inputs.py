@@ -75,14 +75,7 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
     vocabulary = (
         Vocabulary.load(data.vocabulary) if data.vocabulary else model_vocabulary
     )
-    if data.train:
-        valid = validation_text(data, config)
-        train = _training_text(data, config, cache)
-    else:
-        topics = python_reference()
-        valid = Corpus.from_sentences(itertools.chain(*topics[VALIDATION_TOPICS]))
-        del topics[VALIDATION_TOPICS]
-        train = Corpus.from_sentences(itertools.chain(*topics))
+    valid, train = _texts(data, config, cache)
     if vocabulary is None:
         vocabulary = _count_words(data, config, train)
     else:
@@ -101,12 +94,19 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
             dictionary=dictionary,
             word_embedding_dim=config.projection_dim,
         )
-    same_words = (
-        softmax_vocabulary is not None
-        and softmax_vocabulary.digest == vocabulary.digest
-    )
-    new_softmax = pretrained is not None and not same_words
+    predicted = softmax_vocabulary and softmax_vocabulary.digest
+    new_softmax = pretrained is not None and predicted != vocabulary.digest
     return Inputs(pretrained, config, vocabulary, new_softmax, train, valid)
+
+
+def _texts(data, config, cache):
+    """The held-out text and the training text."""
+    if data.train:
+        return validation_text(data, config), _training_text(data, config, cache)
+    topics = python_reference()
+    valid = Corpus.from_sentences(itertools.chain(*topics[VALIDATION_TOPICS]))
+    del topics[VALIDATION_TOPICS]
+    return valid, Corpus.from_sentences(itertools.chain(*topics))
 
 
 def _pretrained(settings, data):
