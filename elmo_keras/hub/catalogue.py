@@ -41,6 +41,7 @@ NOT_FOR_VECTORS = SOFTMAX_FILES[0], TRAINING, CARD, CURVES
 WORD_VECTORS = "*embedding*.hdf5"  # a language model of tokens has them
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.
 OTHER_LAYOUTS = (
+    MIX,
     "*options.json",
     "*config.json",
     "*sample.json",

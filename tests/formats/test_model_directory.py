@@ -175,14 +175,18 @@ def opened():
     return paths
 
 
-@pytest.mark.parametrize("layout", ["ours", "words", "options", "many", "tf1", "hub"])
+@pytest.mark.parametrize(
+    "layout", ["ours", "theirs", "words", "options", "many", "tf1", "hub"]
+)
 def test_a_change_of_any_file_that_vectors_follow_from_is_noticed(
     layout, opened, bilm, tmp_path
 ):
     folder, weights, unread = tmp_path / "other", None, set()
-    if layout in ("ours", "options"):
+    if layout in ("ours", "theirs", "options"):
         save_model(folder, bilm, VOCABULARY, mix=Mix((0.0, 1.0, 2.0), 1.0))
         unread = {"vocab.txt", "mix.json", "training/softmax.hdf5"}
+        for name in ("options.json", "weights.hdf5") if layout == "theirs" else ():
+            (folder / name).rename(folder / f"elmo_{name}")
     elif layout == "many":
         write_files(folder, model_files())
     elif layout == "words":
