@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.base import (
@@ -13,7 +13,9 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.engines.engine import Pooling
 from elmo_keras.text.sentences import Sentence
 
 
@@ -56,11 +58,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def fit(self, X: Any = None, y: Any = None) -> "ElmoVectorizer":
         """Reads the model; `X` and `y` are not looked at."""
-        if self.pooling is None:
-            raise ValueError(
-                "A text has one vector: `pooling` should be 'mean' or 'max'. "
-                "Received: None"
-            )
+        check_choices(get_args(Pooling), pooling=self.pooling)
         settings = self.get_params(deep=False)
         del settings["normalize"]
         self.embedder_ = Embedder(**settings)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from elmo_keras.commands.arguments import Count
 from elmo_keras.commands.command import stopping
 from elmo_keras.embed.corpus import embed_corpus
+from elmo_keras.embed.engines.engine import Pooling
 from elmo_keras.embed.options import EmbedderOptions
 from elmo_keras.embed.outputs import check_output, check_output_folder, is_npy
 from elmo_keras.embed.text_rows import PIECE_BYTES
@@ -50,7 +51,7 @@ DEFAULTS = EmbedderOptions()
 def embed(
     *paths: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     options: EmbedderOptions = DEFAULTS,
-    pooling: Literal["mean", "max"] | None = None,
+    pooling: Pooling | None = None,
     shard: Shard = (1, 1),
     forget_sentences: bool = False,
     overwrite: bool = False,

@@ -16,7 +16,7 @@ from elmo_keras.base.files import installed_version
 from elmo_keras.base.progress import Progress
 from elmo_keras.config import Arithmetic
 from elmo_keras.embed.engines.backend import LITERT, Backend, choose_backend
-from elmo_keras.embed.engines.engine import REDUCE, Engine
+from elmo_keras.embed.engines.engine import Engine, Pooling
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.length_batches import (
@@ -136,7 +136,7 @@ class Embedder:
             check_finite("The weights of the mix", self.mix, 1)
             object.__setattr__(self, "mix", tuple(self.mix))
         check_choices(("float32", "float16"), dtype=self.dtype)
-        check_choices((None, *REDUCE), pooling=self.pooling)
+        check_choices((None, *get_args(Pooling)), pooling=self.pooling)
         check_counts(most=2**63 - 1, cache_bytes=self.cache_bytes)
         for name in "tokens_at_once", "threads":
             if getattr(self, name) is not None:

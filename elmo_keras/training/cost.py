@@ -9,12 +9,10 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from elmo_keras.formats.published import n_parameters
-from elmo_keras.training.options import RunSettings
+from elmo_keras.training.options import OPTIMIZERS, RunSettings
 from elmo_keras.training.streams import Streams
 
 FLOAT = 4  # bytes
-# Variables of an optimizer for each weight.
-SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "muon": 2, "rmsprop": 1, "sgd": 0}
 
 
 class Estimate(NamedTuple):
@@ -45,7 +43,7 @@ def estimate(
     if streams.n_negatives is not None:  # rows of the drawn words, in both directions
         rows = min(softmax, 2 * scored * dim)
     parameters = n_parameters(config) + softmax
-    slots = SLOTS[settings.optimizer_name] * parameters
+    slots = OPTIMIZERS[settings.optimizer_name].n_variables * parameters
     # An LSTM layer keeps gates, cell and projections, and has the gradient of its gates.
     activations, gradient = 5 * config.units + 4 * dim, 2 * 5 * config.units
     return Estimate(

@@ -5,7 +5,7 @@ import re
 import keras
 import tensorflow as tf
 
-from elmo_keras.training.options import RATES
+from elmo_keras.training.options import OPTIMIZERS
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -87,14 +87,7 @@ def _orthogonalized(x):
     return tf.reshape(product @ matrix if wide else matrix @ product, x.shape)
 
 
-OPTIMIZERS = {
-    "adagrad": RowAdagrad,
-    "adam": keras.optimizers.Adam,
-    "lion": keras.optimizers.Lion,
-    "muon": Muon,
-    "rmsprop": keras.optimizers.RMSprop,
-    "sgd": keras.optimizers.SGD,
-}
+OWN = {"adagrad": RowAdagrad, "muon": Muon}  # in place of those of Keras
 
 
 def make_optimizer(
@@ -111,7 +104,7 @@ def make_optimizer(
     With `cosine` it first rises from 0, in a tenth of the steps, at most 1000. All
     but Adagrad update every row of the softmax at each step.
     """
-    rate = highest = learning_rate or RATES[name][0]
+    rate = highest = learning_rate or OPTIMIZERS[name].rate
     if schedule == "linear":
         rate = keras.optimizers.schedules.PolynomialDecay(highest, n_steps, 0.0)
     elif schedule == "cosine":
@@ -120,4 +113,5 @@ def make_optimizer(
         rate = keras.optimizers.schedules.CosineDecay(
             0.0, n_steps - rising, warmup_target=highest, warmup_steps=rising
         )
-    return OPTIMIZERS[name](learning_rate=rate)
+    own = OWN.get(name) or type(keras.optimizers.get(name))
+    return own(learning_rate=rate)

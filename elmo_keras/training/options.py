@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from cyclopts import Parameter
 
@@ -23,14 +23,21 @@ if TYPE_CHECKING:
     from elmo_keras.training.progress import Progress
 
 EPOCHS, TUNING_EPOCHS = 10, 5  # if there is no limit
-# Optimizer → learning rates of a new model and of fine-tuning.
-RATES = {
-    "adagrad": (0.2, 0.02),
-    "adam": (0.002, 0.0005),
-    "lion": (0.001, 0.0002),
-    "muon": (0.005, 0.001),
-    "rmsprop": (0.001, 0.0002),
-    "sgd": (0.1, 0.01),
+
+
+class OptimizerRow(NamedTuple):
+    rate: float  # learning rate of a new model
+    tuning_rate: float  # and with a model to start from
+    n_variables: int  # of the optimizer, for each weight
+
+
+OPTIMIZERS = {
+    "adagrad": OptimizerRow(0.2, 0.02, 1),
+    "adam": OptimizerRow(0.002, 0.0005, 2),
+    "lion": OptimizerRow(0.001, 0.0002, 1),
+    "muon": OptimizerRow(0.005, 0.001, 2),
+    "rmsprop": OptimizerRow(0.001, 0.0002, 1),
+    "sgd": OptimizerRow(0.1, 0.01, 0),
 }
 
 
@@ -199,7 +206,8 @@ class RunSettings:
 
     @property
     def rate(self) -> float:
-        return self.learning_rate or RATES[self.optimizer_name][bool(self.model)]
+        row = OPTIMIZERS[self.optimizer_name]
+        return self.learning_rate or (row.tuning_rate if self.model else row.rate)
 
     def n_negatives(self, vocabulary_size: int) -> int | None:
         """Negatives of the sampled softmax, or None if the softmax is full."""

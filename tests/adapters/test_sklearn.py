@@ -50,5 +50,5 @@ def test_what_is_no_list_of_texts_is_refused(vectorizer):
             ValueError, match="`X` should be a list, series or array of"
         ):
             vectorizer.transform(wrong)
-    with pytest.raises(ValueError, match="`pooling` should be 'mean' or 'max'"):
+    with pytest.raises(ValueError, match="`pooling` should be one of"):
         clone(vectorizer).set_params(pooling=None).fit(TEXTS)

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.training.optimizers import OPTIMIZERS, Muon, RowAdagrad, make_optimizer
+from elmo_keras.training.optimizers import Muon, RowAdagrad, make_optimizer
+from elmo_keras.training.options import OPTIMIZERS
 
 RATE, ROWS = 0.3, [5, 0, 2]
 NO_DECAY = {"weight_decay": None, "adam_weight_decay": None}

@@ -3,7 +3,7 @@
 import pytest
 
 from elmo_keras.commands import console
-from elmo_keras.training.options import RATES, TUNING_EPOCHS, Limits, RunSettings
+from elmo_keras.training.options import OPTIMIZERS, TUNING_EPOCHS, Limits, RunSettings
 from tests.support.training_runs import parsed
 
 FILES = ["--train", "t", "--valid", "v"]
@@ -24,10 +24,10 @@ def test_the_defaults_are_the_published_options_and_those_of_the_example():
 def test_fine_tuning_has_defaults_of_its_own(files):
     *_, settings, limits = parsed([*files, "--init", "en"])
     updates = settings.optimizer_name, settings.rate, settings.schedule_name
-    assert updates == ("adam", RATES["adam"][1], "cosine")
+    assert updates == ("adam", OPTIMIZERS["adam"].tuning_rate, "cosine")
     assert (settings.n_rows, limits.epochs) == (32, TUNING_EPOCHS)
     *_, settings, limits = parsed([*files, "--init", "en", "--optimizer", "adagrad"])
-    assert settings.rate == RATES["adagrad"][1]
+    assert settings.rate == OPTIMIZERS["adagrad"].tuning_rate
 
 
 @pytest.mark.parametrize(

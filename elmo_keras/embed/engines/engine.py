@@ -1,7 +1,7 @@
 """The vectors of sentences, whatever computes them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from elmo_keras.config import ElmoConfig
 
 LITE = ".tflite"  # suffix of a file for LiteRT
 LAYERS = "mix", "average", "top", "all"
-REDUCE = {"mean": np.add, "max": np.maximum}
+Pooling = Literal["mean", "max"]
 
 
 class Engine:
@@ -85,7 +85,8 @@ def pool(tokens: np.ndarray, lengths: np.ndarray, pooling: str) -> np.ndarray:
     result = np.zeros((len(lengths), tokens.shape[1]), np.float32)
     if len(filled):
         starts = (np.cumsum(lengths) - lengths)[filled]
-        result[filled] = REDUCE[pooling].reduceat(tokens, starts, axis=0)
+        reduce = np.maximum if pooling == "max" else np.add
+        result[filled] = reduce.reduceat(tokens, starts, axis=0)
     if pooling == "mean":
         result /= np.maximum(lengths, 1)[:, None].astype(np.float32)
     return result
