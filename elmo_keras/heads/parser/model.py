@@ -123,26 +123,18 @@ class DependencyParser(TaskModel):
             "relation_head": tf.pad(q, [[0, 0], [0, 0], [0, 1]], constant_values=1),
         } | dict(zip(self.labels, scores))
 
-    def score_arcs(self, tokens: tf.Tensor, outputs: Mapping) -> tf.Tensor:
-        """The scores of the root and of all words as heads: `(batch, time, 1 + time)`."""
-        arcs = tf.matmul(outputs["dependent"], outputs["head"], transpose_b=True)
-        arcs = tf.where(token_mask(tokens)[:, None, :], arcs, NEVER)
-        return tf.concat([outputs["root"], arcs], axis=-1)
-
-    def score_relations(self, outputs: Mapping, heads: tf.Tensor) -> tf.Tensor:
-        """The scores of each word's relation to its head: `(batch, time, relations)`."""
-        heads = tf.maximum(heads - 1, 0)
-        head = tf.gather(outputs["relation_head"], heads, batch_dims=1)
-        shape = tf.concat([tf.shape(heads), [len(self.relations), -1]], axis=0)
-        relation = tf.reshape(outputs["relation"], shape)
-        return tf.einsum("btld,btd->btl", relation, head)
-
     def data_loss(self, x, y, y_pred):
         heads, relations, *labels = tf.unstack(y, 2 + len(self.labels), axis=-1)
-        pairs = [(heads, self.score_arcs(x["tokens"], y_pred))]
-        pairs.append((relations, self.score_relations(y_pred, heads)))
-        pairs += zip(labels, (y_pred[name] for name in self.labels))
-        return sum(mean_cross_entropy(*pair) for pair in pairs)
+        arcs = tf.matmul(y_pred["dependent"], y_pred["head"], transpose_b=True)
+        arcs = tf.where(token_mask(x["tokens"])[:, None, :], arcs, NEVER)
+        arcs = tf.concat([y_pred["root"], arcs], axis=-1)  # (batch, time, 1 + time)
+        rows = tf.maximum(heads - 1, 0)
+        at_head = tf.gather(y_pred["relation_head"], rows, batch_dims=1)
+        shape = tf.concat([tf.shape(heads), [len(self.relations), -1]], axis=0)
+        relation = tf.reshape(y_pred["relation"], shape)
+        scores = [arcs, tf.einsum("btld,btd->btl", relation, at_head)]
+        scores += [y_pred[name] for name in self.labels]
+        return sum(map(mean_cross_entropy, (heads, relations, *labels), scores))
 
     @property
     def decoder(self) -> TreeDecoder:
