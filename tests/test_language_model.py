@@ -135,6 +135,9 @@ def test_the_command_prints_a_line_for_each_sentence(bilm, lm, tmp_path, capsys)
         assert row[0] == str(number) and row[-1] == " ".join(scores.tokens)
         np.testing.assert_allclose([*map(float, row[3:5])], scores.totals, atol=1e-3)
     assert len(rows) == len(SENTENCES)
+    quoted = " ".join(SENTENCES[0])
+    assert score([quoted, "--model", lm]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("\t") == rows[0]
 
 
 def test_the_command_writes_a_line_for_each_token(lm, tmp_path):

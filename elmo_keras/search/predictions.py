@@ -17,7 +17,7 @@ from elmo_keras.embed.engines.backend import choose_backend
 from elmo_keras.embed.options import start_backend
 from elmo_keras.hub.catalogue import parts_of_model
 from elmo_keras.language_model import LanguageModel, SentenceScores
-from elmo_keras.text.files import lines_of
+from elmo_keras.text.files import lines_of, open_text
 from elmo_keras.text.scripts import N_SAMPLED, package_model, package_model_of
 from elmo_keras.text.sentences import words_of_sentences
 
@@ -35,16 +35,18 @@ def score(
 ) -> None:
     """Prints how probable a language model finds each sentence of a file.
 
-    FILE holds one sentence a line, tokens separated by spaces; `-` is standard input. The
-    result is a table with tabs: the line, its number of tokens and of unknown ones, the log
-    probabilities in nats by the forward and the backward direction, the perplexity by both,
-    and the text. With --tokens it has a line for each token instead.
+    FILE holds one sentence a line, tokens separated by spaces; `-` is standard input, and
+    words in quotes are a text. The result is a table with tabs: the line, its number of
+    tokens and of unknown ones, the log probabilities in nats by the forward and the
+    backward direction, the perplexity by both, and the text. With --tokens it has a line
+    for each token instead.
 
         elmo-keras score FILE
+        elmo-keras score "She sat on the bank ."
         elmo-keras score FILE --model MODEL_DIR --tokens --output scores.tsv
 
     Args:
-        file: text, plain or gzipped, or -
+        file: text, plain or gzipped, - or words in quotes
         model: a model with a softmax: a model directory, a zip, or a published model's name;
             the package's, by the script of the text, if not given
         tokens: a line for each token
@@ -56,7 +58,7 @@ def score(
     head, rows = (TOKENS, token_rows) if tokens else (SENTENCES, sentence_rows)
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
-        text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
+        text = stack.enter_context(open_text(file))
         lines = lines_of(text, file)
         if model is None:
             model, lines = package_model_of(lines, 1 if is_piped else N_SAMPLED)

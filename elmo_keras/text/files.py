@@ -5,6 +5,7 @@ import gzip
 import itertools
 import os
 import stat
+import tempfile
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,20 @@ from elmo_keras.text.sentence_splitter import sentence_words
 # A longer line is not a sentence; it is refused before it fills the memory.
 LONGEST_LINE = 2**20
 GZIP_ERRORS = gzip.BadGzipFile, EOFError, zlib.error
+
+
+def open_text(text: str, *, may_be_quoted: bool = True) -> BinaryIO:
+    """The file, standard input, or the words themselves where no file can be meant."""
+    if text == "-":
+        return open(0, "rb", closefd=False)
+    path = Path(text)
+    is_name = " " not in text.strip() or path.suffix[1:].isalpha()
+    if not may_be_quoted or is_name or path.exists():
+        return path.open("rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115, the caller closes it
+    file.write(text.encode())
+    file.seek(0)
+    return file
 
 
 def text_files(patterns: Iterable[str]) -> list[Path]:

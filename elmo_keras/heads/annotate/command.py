@@ -5,10 +5,9 @@ import hashlib
 import itertools
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -24,7 +23,7 @@ from elmo_keras.heads.pipeline import predict_texts
 from elmo_keras.heads.start import load_pipeline
 from elmo_keras.heads.texts import Text, read_text
 from elmo_keras.jobs.parts import Parts
-from elmo_keras.text.files import lines_of
+from elmo_keras.text.files import lines_of, open_text
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.text.scripts import N_SAMPLED, package_model_of
 
@@ -60,7 +59,7 @@ def annotate(
             -pos and -ner of the text's language
         overwrite: replace an earlier output as soon as the new one is finished
     """
-    with _open_text(text, may_be_quoted=output is None) as file:
+    with open_text(text, may_be_quoted=output is None) as file:
         lines = lines_of(file, text)
         if pipelines is None:
             is_piped = text == "-"
@@ -95,18 +94,6 @@ def annotate(
             )
     print(f"The annotated text is in {output}")
     return 0
-
-
-def _open_text(text: str, *, may_be_quoted: bool = False) -> BinaryIO:
-    """The file, standard input, or the words themselves where no file can be meant."""
-    path = Path("/dev/stdin" if text == "-" else text)
-    is_name = " " not in text.strip() or path.suffix[1:].isalpha()
-    if not may_be_quoted or is_name or path.exists():
-        return path.open("rb")
-    file = tempfile.TemporaryFile()  # noqa: SIM115, the caller closes it
-    file.write(text.encode())
-    file.seek(0)
-    return file
 
 
 def write_annotated(
@@ -234,7 +221,7 @@ def ask(
 ) -> None:
     """Answers questions with pieces of a text file.
 
-    TEXT is plain or gzipped; `-` is standard input. Each answer is the likeliest place in
+    TEXT is plain or gzipped; `-` is standard input, and words in quotes are a text. Each answer is the likeliest place in
     the text, printed with its probability among all places and its sentence.
 
         elmo-keras ask text.txt "Who wrote it?" "When was it written?"
@@ -245,7 +232,7 @@ def ask(
         model: a name of the package, the folder of a head, a .keras file, or hf://OWNER/NAME
         answers: how many answers to print to each question, of different parts of the text
     """
-    with _open_text(text) as file:
+    with open_text(text) as file:
         context = b"".join(lines_of(file, text)).decode()
     loaded = load_pipeline(model)
     if not isinstance(loaded, AnswerPipeline):

@@ -111,6 +111,8 @@ def test_questions_are_answered_with_their_sentences(text, head, capsys):
     assert [line for line in lines if line[0] != " "] == questions
     answers = [line for line in lines if line[0] == " "]
     assert len(answers) >= 2 and all("): " in line for line in answers)
+    assert ask(["Ann sleeps.", "Who?", "--model", head("qa")]) == 0
+    assert ": Ann sleeps." in capsys.readouterr().out
     assert ask([text, "Who?", "--model", head("pos")]) == 2
     assert "answers no questions" in capsys.readouterr().err
 
