@@ -77,6 +77,14 @@ class ElmoArguments:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class NetworkArguments:
+    """The arguments that the networks of all kinds have but their `TokenVectors`."""
+
+    units: int
+    dropout: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Card:
     """The content of `head.json`."""
 
@@ -97,7 +105,6 @@ class Head:
     Attributes:
         kind: its row of `KINDS`.
         vectors, elmo: the arguments of its token vectors and of its `Elmo` layer.
-        language_model: what finds the language model, such as a name.
     """
 
     def __init__(self, card: Card, arrays: dict[str, np.ndarray]):
@@ -105,24 +112,12 @@ class Head:
         self.kind: Kind = find_kind(card.kind)
         self.vectors = from_json(VectorArguments, card.token_vectors)
         self.elmo = from_json(ElmoArguments, card.elmo)
-        self.language_model = card.language_model
         check_choices(tuple(RULES), tokenizer=card.tokenizer)
         check_numbers(*_TEMPERATURES, temperature=card.temperature)
         sizes = {**card.model, **card.token_vectors, **card.elmo}
         check_counts(0, _MAX_ROWS, ngram_rows=sizes.pop("ngram_rows", 0))
         counts = {name: x for name, x in sizes.items() if type(x) is int}
         check_counts(0, _MAX_UNITS, **counts)
-
-    @property
-    def is_light(self) -> bool:
-        """Whether its network runs without TensorFlow."""
-        return self.kind.light is not None
-
-    def arguments(self, **types: Any) -> Any:
-        """The arguments of the kind's network, of these types, `units` and `dropout`."""
-        fields = {"units": int, "dropout": float, **types}
-        made = dataclasses.make_dataclass("Arguments", fields.items())
-        return from_json(made, self.card.model)
 
     def weight(self, name: str, *shape: int) -> np.ndarray:
         """A weight in float32, which should have this shape."""
@@ -367,7 +362,7 @@ def keras_model(head: Head) -> "TaskModel":
     arguments = dataclasses.asdict(head.elmo)
     for name in ("n_layers", "projection_dim"):
         arguments.pop(name)
-    elmo = Elmo.from_pretrained(head.language_model, **arguments)
+    elmo = Elmo.from_pretrained(head.card.language_model, **arguments)
     vectors = TokenVectors(elmo=elmo, **dataclasses.asdict(head.vectors))
     model = make(vectors, **head.card.model)
     model.build()

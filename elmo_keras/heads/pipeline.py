@@ -305,11 +305,11 @@ def pipeline(model: str | Path) -> Any:
     head = read_head(folder)
     card, options = head.card, {}
     with whole_head(folder):
-        if head.is_light:
+        if head.kind.light:
             network = load(head.kind.light)(head)
-            options["embedder"] = _embedder(head.language_model, head.kind.arithmetic)
+            options["embedder"] = _embedder(card.language_model, head.kind.arithmetic)
             if card.language == "en":
-                options["truecase"] = _truecaser(head.language_model)
+                options["truecase"] = _truecaser(card.language_model)
         else:
             network = keras_model(head)
         return load(head.kind.pipeline)(

@@ -1,23 +1,30 @@
 """The network that answers questions, without TensorFlow."""
 
+import dataclasses
+
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_counts
+from elmo_keras.base.argument_checks import check_counts, from_json
 from elmo_keras.heads.answering.decoding import Scores
-from elmo_keras.heads.head import Head
+from elmo_keras.heads.head import Head, NetworkArguments
 from elmo_keras.heads.light import LightEncoder, read_bilstm, read_dense, softmax
 from elmo_keras.heads.token_batch import TokenBatch
 
 ALWAYS = -2e9  # score of no answer where there always is one, as in `QuestionAnswering`
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AnswererArguments(NetworkArguments):
+    unanswerable: bool
+    endings: list[str]
+    longest_answer: int
+
+
 class LightAnswerer:
     """A `QuestionAnswering` of a head."""
 
     def __init__(self, head: Head):
-        arguments = head.arguments(
-            unanswerable=bool, endings=list[str], longest_answer=int
-        )
+        arguments = from_json(AnswererArguments, head.card.model)
         units, self.unanswerable = arguments.units, arguments.unanswerable
         self.endings, self.longest_answer = arguments.endings, arguments.longest_answer
         check_counts(longest_answer=self.longest_answer)

@@ -1,21 +1,29 @@
 """The classifier without TensorFlow."""
 
+import dataclasses
+
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_labels, check_numbers
+from elmo_keras.base.argument_checks import check_labels, check_numbers, from_json
 from elmo_keras.heads.classifier.ngrams import ngram_scores
-from elmo_keras.heads.head import Head
+from elmo_keras.heads.head import Head, NetworkArguments
 from elmo_keras.heads.light import LightEncoder, read_bilstm, read_dense, softmax
 from elmo_keras.heads.token_batch import TokenBatch
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassifierArguments(NetworkArguments):
+    labels: list[str]
+    multi_label: bool
+    threshold: float
+    ngram_rows: int
 
 
 class LightClassifier:
     """A `TextClassifier` of a head."""
 
     def __init__(self, head: Head):
-        arguments = head.arguments(
-            labels=list[str], multi_label=bool, threshold=float, ngram_rows=int
-        )
+        arguments = from_json(ClassifierArguments, head.card.model)
         self.labels, self.threshold = arguments.labels, arguments.threshold
         self.multi_label, n = arguments.multi_label, len(arguments.labels)
         check_labels(labels=self.labels)

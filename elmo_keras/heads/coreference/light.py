@@ -1,12 +1,13 @@
 """The network that links mentions, without TensorFlow."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_counts
+from elmo_keras.base.argument_checks import check_counts, from_json
 from elmo_keras.heads.coreference.decoding import DISTANCES
-from elmo_keras.heads.head import Head
+from elmo_keras.heads.head import Head, NetworkArguments
 from elmo_keras.heads.light import LightTokenVectors, read_bilstm, softmax
 from elmo_keras.heads.texts import join
 from elmo_keras.heads.token_batch import TokenBatch
@@ -15,17 +16,20 @@ NEVER = -1e9  # far below any score
 _AT_ONCE = 64  # mentions whose pairs are in memory
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CoreferenceArguments(NetworkArguments):
+    hidden_units: int
+    longest: int
+    mentions_per_token: float
+    max_antecedents: int
+    singletons: bool
+
+
 class LightCoreference:
     """A `CoreferenceModel` of a head: documents are read one by one."""
 
     def __init__(self, head: Head):
-        arguments = head.arguments(
-            hidden_units=int,
-            longest=int,
-            mentions_per_token=float,
-            max_antecedents=int,
-            singletons=bool,
-        )
+        arguments = from_json(CoreferenceArguments, head.card.model)
         check_counts(longest=arguments.longest)
         self.arguments, self.singletons = arguments, arguments.singletons
         self._vectors = LightTokenVectors(head)

@@ -1,26 +1,32 @@
 """The parser without TensorFlow."""
 
+import dataclasses
+
 import numpy as np
 
-from elmo_keras.heads.head import Head
+from elmo_keras.base.argument_checks import from_json
+from elmo_keras.heads.head import Head, NetworkArguments
 from elmo_keras.heads.light import LightEncoder, read_dense, read_lstms
 from elmo_keras.heads.parser.decoding import SLOPE, TreeDecoder, check_columns
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.lite.layers import LiteBiLstm
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ParserArguments(NetworkArguments):
+    relations: list[str]
+    labels: dict[str, list[str]]
+    lemmas: dict[str, str]
+    arc_units: int
+    relation_units: int
+    label_units: int
+
+
 class LightParser:
     """A `DependencyParser` of a head."""
 
     def __init__(self, head: Head):
-        arguments = head.arguments(
-            relations=list[str],
-            labels=dict[str, list[str]],
-            lemmas=dict[str, str],
-            arc_units=int,
-            relation_units=int,
-            label_units=int,
-        )
+        arguments = from_json(ParserArguments, head.card.model)
         self.relations, self.labels = arguments.relations, arguments.labels
         check_columns(self.relations, self.labels, arguments.lemmas)
         self.decoder = TreeDecoder(self.relations, self.labels, arguments.lemmas)

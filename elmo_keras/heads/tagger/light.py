@@ -1,11 +1,12 @@
 """The tagger without TensorFlow."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from elmo_keras.base.argument_checks import check_labels
-from elmo_keras.heads.head import Head
+from elmo_keras.base.argument_checks import check_labels, from_json
+from elmo_keras.heads.head import Head, NetworkArguments
 from elmo_keras.heads.light import LightTokenVectors, read_lstms
 from elmo_keras.heads.tagger.decoding import Crf, TagDecoder
 from elmo_keras.heads.tagger.entities import constraints
@@ -18,11 +19,18 @@ from elmo_keras.text.length_batches import chunks
 WINDOW, TOKENS_AT_ONCE = 100, 2**12
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TaggerArguments(NetworkArguments):
+    tags: list[str]
+    crf: bool
+    predicate_dim: int
+
+
 class LightTagger:
     """A `Tagger` of a head."""
 
     def __init__(self, head: Head):
-        arguments = head.arguments(tags=list[str], crf=bool, predicate_dim=int)
+        arguments = from_json(TaggerArguments, head.card.model)
         self.tags, units = arguments.tags, arguments.units
         check_labels(tags=self.tags)
         self.vectors = LightTokenVectors(head)
