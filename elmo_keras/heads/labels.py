@@ -1,17 +1,16 @@
 """Labels of texts and of pairs: their files, scores and answers."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from elmo_keras.base.argument_checks import shortened
 from elmo_keras.config import TokenizerName
-from elmo_keras.heads.reading import Rows, check_any, parse_all, read_strings
+from elmo_keras.heads.reading import check_any, parse_all, read_strings
 from elmo_keras.heads.task import Task
-from elmo_keras.text.tokenizers import TOKENIZERS, Tokenizer
+from elmo_keras.text.tokenizers import TOKENIZERS
 from elmo_keras.text.word_rules import RULES
 
 
@@ -42,8 +41,37 @@ class LabelTask(Task):
         return {self.row_fields[0]: text, name: label}
 
     def read_rows(self, rows, source, *, training=False):
-        fields = dict(zip(self.row_fields, self.text_fields))
-        return read_labelled(rows, source, TOKENIZERS[self.split], fields)
+        """A `label` may be a list, as doccano has it; where all have one, it is the label."""
+
+        def parse(row):
+            field = "labels" if "labels" in row else "label"
+            columns = *self.row_fields, field
+            if missing := ", ".join(name for name in columns if name not in row):
+                raise ValueError(
+                    f"the columns {', '.join(columns)} are expected. Missing: {missing}"
+                )
+            pairs = zip(self.text_fields, self.row_fields)
+            example = {name: self._tokens(row, column) for name, column in pairs}
+            return example | {field: _read_labels(row[field], field)}
+
+        examples = check_any(source, parse_all(source, rows, parse))
+        lists = [e for e in examples if isinstance(e.get("label"), list)]
+        is_one = not any("labels" in example for example in examples)
+        is_one = is_one and all(len(example["label"]) == 1 for example in lists)
+        for example in lists:
+            labels = example.pop("label")
+            example |= {"label": labels[0]} if is_one else {"labels": labels}
+        if len({"labels" in example for example in examples}) > 1:
+            raise ValueError(
+                f"{source} should have `label` in all lines, or `labels` in all."
+            )
+        return examples
+
+    def _tokens(self, row, column):
+        text = row[column]
+        if not isinstance(text, str):
+            return read_strings(row, column)
+        return TOKENIZERS[self.split](text)
 
     def model_options(self, examples):
         labels = {label for example in examples for label in _labels(example)}
@@ -80,87 +108,42 @@ class LabelTask(Task):
         return np.hstack([expected & predicted, expected, predicted])
 
     def scores(self, statistics):
-        return label_scores(statistics)
+        """Accuracy; or F1 = 2 · right / (expected + predicted) by label and over all."""
+        if statistics.shape[1] == 1:
+            return {"accuracy": float(statistics.mean())}
+        right, expected, predicted = np.split(statistics.sum(axis=0), 3)
+        total = expected + predicted
+        macro = np.mean(2 * right / np.maximum(total, 1))
+        micro = 2 * right.sum() / max(1, total.sum())
+        return {"macro F1": float(macro), "micro F1": float(micro)}
 
     def parts(self, example, result=None):
-        labels = _labels(example) if result is None else result
-        if isinstance(labels, str) or "label" in example and result is None:
-            return {"": labels if isinstance(labels, str) else labels[0]}
-        return {label: label for label in labels}
+        if result is None:
+            result = example["label"] if "label" in example else example["labels"]
+        if isinstance(result, str):
+            return {"": result}
+        return {label: label for label in result}
 
 
 def _labels(example):
     return example["labels"] if "labels" in example else [example["label"]]
 
 
-def read_labelled(
-    rows: Rows, source: str | Path, split: Tokenizer, fields: Mapping[str, str]
-) -> list[dict]:
-    """Examples with the tokens of some columns, under other names, and their labels.
-
-    A `label` may be a list, as doccano has it; where all of these have one, it is the label.
-
-    Args:
-        rows: see `parse_all`.
-        source: the name of the file, for errors.
-        split: splits texts into tokens; lists of tokens stay.
-        fields: column of a text → its name in the examples.
-    """
-
-    def parse(row):
-        kind = "labels" if "labels" in row else "label"
-        columns = ", ".join([*fields, kind])
-        if missing := ", ".join(name for name in (*fields, kind) if name not in row):
-            raise ValueError(f"the columns {columns} are expected. Missing: {missing}")
-        example = {new: _tokens(row, name, split) for name, new in fields.items()}
-        labels = row[kind]
-        if kind == "label" and not isinstance(labels, list):
-            return example | {kind: _label(labels)}
-        if isinstance(labels, str):
-            labels = labels.split(",") if labels.strip() else []
-        if not isinstance(labels, list):
-            raise ValueError(
-                f"a list of labels is expected, not {shortened(labels):.80}"
-            )
-        lists.append(kind == "label" and len(labels) == 1)
-        return example | {"labels": [_label(label) for label in labels]}
-
-    lists: list[bool] = []
-    examples = check_any(source, parse_all(source, rows, parse))
-    if lists and all(lists):
-        for example in examples:
-            (example["label"],) = example.pop("labels", None) or [example["label"]]
-    if len({"labels" in example for example in examples}) > 1:
-        raise ValueError(
-            f"{source} should have `label` in all lines, or `labels` in all."
-        )
-    return examples
+def _read_labels(value, field):
+    if field == "labels" and isinstance(value, str):
+        value = value.split(",") if value.strip() else []
+    if isinstance(value, list):
+        return [_read_label(label) for label in value]
+    if field == "labels":
+        raise ValueError(f"a list of labels is expected, not {shortened(value):.80}")
+    return _read_label(value)
 
 
-def _tokens(row, name, split):
-    return split(row[name]) if isinstance(row[name], str) else read_strings(row, name)
-
-
-def _label(value):
+def _read_label(value):
     label = str(value).strip() if isinstance(value, (str, int)) else ""
     if not label:
         raise ValueError(f"a label is expected, not {shortened(value):.80}")
     return label
-
-
-def label_scores(statistics: np.ndarray) -> dict[str, float]:
-    """Accuracy of `(examples, 1)`, whether each is right; or F1 by label and over all.
-
-    For several labels the columns are whether each label is right, is expected, and is
-    predicted: `(examples, 3 · labels)`. F1 = 2 · right / (expected + predicted).
-    """
-    if statistics.shape[1] == 1:
-        return {"accuracy": float(statistics.mean())}
-    right, expected, predicted = np.split(statistics.sum(axis=0), 3)
-    total = expected + predicted
-    macro = np.mean(2 * right / np.maximum(total, 1))
-    micro = 2 * right.sum() / max(1, total.sum())
-    return {"macro F1": float(macro), "micro F1": float(micro)}
 
 
 def predicted_labels(model: Labels, scores: np.ndarray) -> list:
@@ -182,3 +165,10 @@ def scored_labels(model: Labels, scores: np.ndarray) -> list:
         above = [label for label in labels if label["score"] >= model.threshold]
         results.append(above if model.multi_label else labels[0])
     return results
+
+
+def without_scores(labels: Any) -> Any:
+    """The label, or the list of labels, of a result of `scored_labels`."""
+    if isinstance(labels, dict):
+        return labels["label"]
+    return [label["label"] for label in labels]

@@ -1,7 +1,7 @@
 """Labels of texts."""
 
 from elmo_keras.base.argument_checks import warn
-from elmo_keras.heads.labels import scored_labels
+from elmo_keras.heads.labels import scored_labels, without_scores
 from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.texts import join
 
@@ -30,7 +30,4 @@ class LabelPipeline(Pipeline):
         return [text.at(0, end, **label) for label in labels]
 
     def as_labels(self, predictions):
-        (labels,) = predictions
-        if isinstance(labels, dict):
-            return labels["label"]
-        return [label["label"] for label in labels]
+        return without_scores(*predictions)

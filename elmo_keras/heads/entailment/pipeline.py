@@ -1,6 +1,6 @@
 """The relation of a hypothesis to a premise."""
 
-from elmo_keras.heads.labels import scored_labels
+from elmo_keras.heads.labels import scored_labels, without_scores
 from elmo_keras.heads.pair_pipeline import PairPipeline
 from elmo_keras.heads.texts import join, read_text
 from elmo_keras.heads.token_batch import TokenBatch
@@ -17,9 +17,4 @@ class EntailmentPipeline(PairPipeline):
 
     def predict_examples(self, examples):
         pairs = [[read_text(0, e[field]) for field in self.fields] for e in examples]
-        return [
-            labels["label"]
-            if isinstance(labels, dict)
-            else [x["label"] for x in labels]
-            for labels in self.answer(pairs)
-        ]
+        return [*map(without_scores, self.answer(pairs))]

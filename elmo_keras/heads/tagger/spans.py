@@ -1,5 +1,6 @@
 """Labelled spans of characters, as annotation tools export them, as tagged sentences."""
 
+import collections
 import itertools
 import re
 from bisect import bisect_left, bisect_right
@@ -45,14 +46,6 @@ class Span(NamedTuple):
     text: str | None = None  # as the file has it
 
 
-class _Unfit(NamedTuple):
-    """Spans that words don't hold as they are, as a warning names them."""
-
-    begins: list[str]
-    ends: list[str]
-    hidden: list[str]
-
-
 class Document(NamedTuple):
     path: Path
     text: str
@@ -95,34 +88,35 @@ def read_span_rows(
 
 
 def _read_documents(documents, path, tokenizer):
-    examples, unfit, skipped, n_spans = [], _Unfit([], [], []), 0, 0
-    labels: dict[str, str] = {}  # of tags
+    examples, n_skipped, n_spans = [], 0, 0
+    labels: dict[str, str] = {}  # tag → its label
+    unfit = collections.defaultdict(list)  # what doesn't fit words → names of spans
     for document in documents:
         if document is None:
-            skipped += 1
+            n_skipped += 1
         elif isinstance(document, dict):
             examples.append(document)
         else:
             n_spans += len(document.spans)
-            for place, span in document.spans:
-                other = labels.setdefault(_tag(span.label), span.label)
-                if other != span.label:
-                    pair = f"{other!r} and {span.label!r}"
-                    raise malformed(path, place, f"{pair} are one tag. Rename one.")
+            for line, span in document.spans:
+                label = labels.setdefault(_tag(span.label), span.label)
+                if label != span.label:
+                    pair = f"{label!r} and {span.label!r}"
+                    raise malformed(path, line, f"{pair} are one tag. Rename one.")
             examples += _sentences(document, tokenizer, unfit)
-    is_learned = len(unfit.ends) > n_spans * MIN_SHARE
+    is_learned = len(unfit["end"]) > n_spans * MIN_SHARE
     ends = "the head learns which endings to leave out" if is_learned else _WHOLE
-    for names, what in (
-        (unfit.begins, f"begin within a word: {_WHOLE}"),
-        (unfit.ends, f"end within a word: {ends}"),
-        (unfit.hidden, "overlap a longer one, and are left out"),
+    for part, message in (
+        ("begin", f"begin within a word: {_WHOLE}"),
+        ("end", f"end within a word: {ends}"),
+        ("all", "overlap a longer one, and are left out"),
     ):
-        if n := len(names):
+        if n := len(names := unfit[part]):
             text = "; ".join(names[:_NAMED]) + "; …" * (n > _NAMED)
-            warn(f"{path}: {n:,} of {n_spans:,} spans {what}: {text}")
-    if skipped:
-        what = "texts have no complete, accepted annotation, and are left out."
-        warn(f"{path}: {skipped:,} {what}")
+            warn(f"{path}: {n:,} of {n_spans:,} spans {message}: {text}")
+    if n_skipped:
+        reason = "texts have no complete, accepted annotation, and are left out."
+        warn(f"{path}: {n_skipped:,} {reason}")
     return check_any(path, examples)
 
 
@@ -138,9 +132,9 @@ def _documents(path: Path) -> Iterator[Document | dict | None]:
     elif path.suffix == DOC_BIN:
         yield from _read_doc_bin(path)
     elif not is_json(path) and _is_klue(path):
-        for number, line in numbered_lines(path):
+        for line_number, line in numbered_lines(path):
             if match := _KLUE.match(line):
-                yield _read_inline(path, number, line[match.end() :])
+                yield _read_inline(path, line_number, line[match.end() :])
     else:
         yield from _documents_of_rows(path, read_rows(path))
 
@@ -150,20 +144,20 @@ def _is_klue(path):
     return any(_KLUE.match(line) for _, line in start)
 
 
-def _read_inline(path, number, line):
+def _read_inline(path, line_number, line):
     """A text with its spans in angle brackets: `<서울:LC>에`."""
-    text, spans, at = "", [], 0
+    text, spans, position = "", [], 0
     for match in _INLINE.finditer(line):
-        text += line[at : match.start()]
+        text += line[position : match.start()]
         span = Span(len(text), len(text) + len(match[1]), match[2])
-        spans.append((number, span))
-        text, at = text + match[1], match.end()
-    return Document(path, text + line[at:], spans)
+        spans.append((line_number, span))
+        text, position = text + match[1], match.end()
+    return Document(path, text + line[position:], spans)
 
 
 def _rows_within(rows):
     """The texts within rows that hold many, as of NER Annotator and NIKL."""
-    for place, row in rows:
+    for line, row in rows:
         if "classes" in row and "annotations" in row:
             pairs = filter(None, row["annotations"])
             for i, (text, spans) in enumerate(pairs, 1):
@@ -171,39 +165,40 @@ def _rows_within(rows):
         elif isinstance(row.get("document"), list):
             for sentence in itertools.chain(*(d["sentence"] for d in row["document"])):
                 spans = {"text": sentence["form"], "spans": sentence.get("NE") or []}
-                yield sentence.get("id", place), spans
+                yield sentence.get("id", line), spans
         else:
-            yield place, row
+            yield line, row
 
 
 def _documents_of_rows(path, rows):
-    for place, row in _rows_within(rows):
+    for line, row in _rows_within(rows):
         try:
-            yield _read_row(path, place, row)
+            yield _read_row(path, line, row)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
-            raise malformed(path, place, reason) from None
+            raise malformed(path, line, reason) from None
 
 
 def _read_brat(path):
     spans, source = [], path.with_suffix(".txt")
     with source.open("rb") as file:
         content = b"".join(lines_of(file, source)).decode()
-    for number, line in numbered_lines(path):
+    for line_number, line in numbered_lines(path):
         if not line.startswith("T"):  # relations, events, attributes, notes
             continue
         match = _BRAT_SPAN.fullmatch(line)
         if match is None:
-            raise malformed(path, number, "`T1⇥TYPE BEGIN END⇥TEXT` is expected")
+            raise malformed(path, line_number, "`T1⇥TYPE BEGIN END⇥TEXT` is expected")
         label, bounds, text = match.groups()
         pieces = [[*map(int, piece.split())] for piece in bounds.split(";")]
         begin, end = min(map(min, pieces)), max(map(max, pieces))
         if len(pieces) > 1:
-            found = " ".join(content[a:b] for a, b in pieces)
-            if found.split() != text.split():
-                raise malformed(path, number, f"{label} is {found!r}, not {text!r}")
+            joined = " ".join(content[a:b] for a, b in pieces)
+            if joined.split() != text.split():
+                reason = f"{label} is {joined!r}, not {text!r}"
+                raise malformed(path, line_number, reason)
             text = None  # which leaves out what lies between
-        spans.append((number, Span(begin, end, label, text)))
+        spans.append((line_number, Span(begin, end, label, text)))
     return Document(path, content, spans)
 
 
@@ -214,15 +209,14 @@ def _read_doc_bin(path):
     content = path.read_bytes()
     with naming_damage(f"{path} should be a DocBin of spaCy."):
         docs = [*DocBin().from_bytes(content).get_docs(Vocab())]
-    for number, doc in enumerate(docs, 1):
-        place = f"document {number}"
+    for i, doc in enumerate(docs, 1):
         spans = [Span(e.start_char, e.end_char, e.label_) for e in doc.ents]
-        document = Document(path, doc.text, [(place, span) for span in spans])
+        document = Document(path, doc.text, [(f"document {i}", s) for s in spans])
         is_whole = doc.has_annotation("ENT_IOB", require_complete=True)
         yield document if is_whole else None
 
 
-def _read_row(path, place, row):
+def _read_row(path, line, row):
     if row.get("answer", "accept") != "accept":  # Prodigy
         return None
     name = next((key for key in ("tags", "ner_tags") if key in row), None)
@@ -230,10 +224,10 @@ def _read_row(path, place, row):
         tokens = read_strings(row, "tokens")
         tags = to_bio(read_strings(row, name, "tokens"))
         return {"tokens": tokens, "tags": tags, "left_out": []}
-    text, spans = _text(row), _found(row)
+    text, spans = _text(row), _labelled_spans(row)
     if spans is None:
         return None
-    return Document(path, text, [(place, _span(one)) for one in spans])
+    return Document(path, text, [(line, _span(value)) for value in spans])
 
 
 def _text(row):
@@ -248,7 +242,7 @@ def _text(row):
     return text
 
 
-def _found(row) -> Sequence[Any] | None:
+def _labelled_spans(row) -> Sequence[Any] | None:
     """The spans of a row; of several people's, the first; None if nobody has read it."""
     for key in _ANNOTATIONS:
         if key in row:
@@ -309,20 +303,20 @@ def _in_code_points(text, spans):
     return moved if fit(moved) else spans
 
 
-def _bounds(document, place, span):
+def _bounds(document, line, span):
     """Where a span begins and ends, without white space around it."""
     text, (begin, end, label, expected) = document.text, span
     piece = text[begin:end] if 0 <= begin < end <= len(text) else ""
     if not piece.strip() or expected and piece.split() != expected.split():
-        other = "" if expected is None else f", not {expected!r:.80}"
-        reason = f"{label} from {begin} to {end} is {piece!r:.80}{other}"
-        raise malformed(document.path, place, f"{reason}, in {len(text)} characters")
+        reason = f"{label} from {begin} to {end} is {piece!r:.80}"
+        reason += "" if expected is None else f", not {expected!r:.80}"
+        raise malformed(document.path, line, f"{reason}, in {len(text)} characters")
     begin += len(piece) - len(piece.lstrip())
     return begin, begin + len(piece.strip())
 
 
 def _sentences(document, tokenizer, unfit):
-    """The sentences of a document; adds the spans that they don't hold as they are."""
+    """The sentences of a document; adds the names of spans that don't fit to `unfit`."""
     text = document.text
     rows = [*sentence_words(text, tokenizer)]
     tokens = [*itertools.chain(*rows)]
@@ -331,27 +325,29 @@ def _sentences(document, tokenizer, unfit):
     words = [normalize("NFC", text[a:b]) for a, b in tokens]
     spans, left_out, taken = [], {}, set()
     bounds = [
-        (place, s, *_bounds(document, place, s))
-        for place, s in _in_code_points(text, document.spans)
+        (line, span, *_bounds(document, line, span))
+        for line, span in _in_code_points(text, document.spans)
     ]
-    for place, span, begin, end in sorted(bounds, key=lambda b: b[2] - b[3]):
+    for line, span, begin, end in sorted(bounds, key=lambda b: b[2] - b[3]):
         inside = range(bisect_right(ends, begin), bisect_left(begins, end))
-        name = f"{document.path.name}:{place} {text[begin:end]!r}"
+        name = f"{document.path.name}:{line} {text[begin:end]!r}"
         if not inside:
-            raise malformed(document.path, place, f"{text[begin:end]!r} is no word")
+            raise malformed(document.path, line, f"{text[begin:end]!r} is no word")
         if not taken.isdisjoint(inside):
-            unfit.hidden.append(name)
+            unfit["all"].append(name)
             continue
         taken.update(inside)
         first, last = inside[0], inside[-1]
         spans.append((first, last + 1, _tag(span.label)))
         edges -= {*inside[1:]}
-        (whole, _), (within, stop) = tokens[first], tokens[last]
-        for is_within, names in (whole < begin, unfit.begins), (end < stop, unfit.ends):
-            if is_within:
-                names.append(f"{name} in {text[whole:stop]!r}")
-        rest = len(words[last]) - len(normalize("NFC", text[within:end]))
-        left_out[last] = words[last], _tag(span.label), max(rest, 0)
+        (word_begin, _), (last_begin, word_end) = tokens[first], tokens[last]
+        name += f" in {text[word_begin:word_end]!r}"
+        if word_begin < begin:
+            unfit["begin"].append(name)
+        if end < word_end:
+            unfit["end"].append(name)
+        n_left = len(words[last]) - len(normalize("NFC", text[last_begin:end]))
+        left_out[last] = words[last], _tag(span.label), max(n_left, 0)
     tags, examples = bio_tags(spans, len(words)), []
     for a, b in itertools.pairwise([0, *sorted(edges)]):
         ends = [left_out[i] for i in range(a, b) if i in left_out]
