@@ -258,8 +258,8 @@ FAULTS = [
     ),
     Fault(  # a span ends one character late
         "elmo_keras/heads/texts.py",
-        "rest = token[len(token) - part.left_out :]",
-        "rest = token[len(token) - part.left_out + 1 :]",
+        "ending = token[len(token) - part.left_out :]",
+        "ending = token[len(token) - part.left_out + 1 :]",
         "tests/heads/tagger/test_span_ends.py",
     ),
     Fault(  # parts of another head are taken for this one's

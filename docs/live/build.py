@@ -173,13 +173,13 @@ def add_heads(folder: Path, language: str, heads: Sequence[Path]) -> dict:
         )
         words = LightTokenVectors(head)
         about |= {
-            "words": list(words.ids),
-            "mix": words.mixes[0].tolist(),
+            "words": head.vectors.words,
+            "mix": words.mixes["input"].tolist(),
             "layer_norm": words.layer_norm,
             "units": head.card.model["units"],
         }
         no_words = np.zeros((1, 0), np.float32)
-        integers["vectors"] = no_words if words.words is None else words.words
+        integers["vectors"] = words.words.table if words.words else no_words
         floats["predicates"] = head.arrays.get("encoder/predicate/embeddings", no_words)
         for name, matrix in integers.items():
             integers[name], floats[f"{name}Scales"] = quantise(matrix, 0)

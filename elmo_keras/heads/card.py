@@ -92,31 +92,19 @@ def _labels(task, examples, predictions):
 
 def _made_by(task, settings):
     """The command of a run on files; of data in memory, the call."""
-    data = [getattr(settings, name) for name in DATA]
-    is_command = all(part is None or _is_file(part) for part in data)
+    pairs = [
+        (field, getattr(options, field.name))
+        for options in (settings, task)
+        for field in dataclasses.fields(options)
+    ]
     values = {
-        field.name: getattr(one, field.name)
-        for one in (settings, task)
-        for field in dataclasses.fields(one)
-        if is_command or field.name not in DATA
+        field.name: str(value) if isinstance(value, os.PathLike) else value
+        for field, value in pairs
+        if value is not None and (field.name in DATA or value != field.default)
     }
-    defaults = {
-        f.name: f.default for x in (settings, task) for f in dataclasses.fields(x)
-    }
-    values = {
-        name: value
-        for name, value in values.items()
-        if value is not None and value != defaults[name]
-    }
-    if not is_command:
-        values = {name: str(x) if name == "output" else x for name, x in values.items()}
-        given = [f"{n}=…" for n, part in zip(DATA, data) if part is not None]
-        words = [
-            repr(task.kind),
-            *given,
-            *(f"{n}={x!r}" for n, x in values.items()),
-        ]
-        return f"```python\ntrain_head({', '.join(words)})\n```"
+    if not all(isinstance(values.get(name, ""), str) for name in DATA):
+        words = [f"{n}={'…' if n in DATA else repr(x)}" for n, x in values.items()]
+        return f"```python\ntrain_head({', '.join([repr(task.kind), *words])})\n```"
     words = ["elmo-keras", "train-head", task.kind]
     for name, value in values.items():
         parts = value if isinstance(value, tuple) else [value]

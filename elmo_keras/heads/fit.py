@@ -15,8 +15,8 @@ from elmo_keras.commands.command import CommandFailed
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.pipeline import BasePipeline, pipeline
-from elmo_keras.heads.run import prepare, read_results, resolve
-from elmo_keras.heads.task import Settings, Task
+from elmo_keras.heads.run import prepare, read_results
+from elmo_keras.heads.task import NONE, Settings, Task
 
 
 def train_head(
@@ -75,8 +75,14 @@ def train_head(
             train=train, output=folder, dev=dev, test=test, **settings
         )
         task = make(**options)
-        if task.companions():
-            _check_light(kind, resolve(run_settings, task.defaults))
+        is_frozen = (
+            run_settings.model not in (None, NONE) and not run_settings.fine_tune
+        )
+        if task.companions() and not is_frozen:  # see `RolePipeline`
+            raise ValueError(
+                f"A pipeline of {kind} needs a frozen language model: a `model`, without "
+                "`fine_tune`."
+            )
         train_tasks(task, run_settings, progress=progress)
         with _seeded(run_settings.seed):
             head = pipeline(folder)
@@ -85,25 +91,16 @@ def train_head(
     return head
 
 
-def _check_light(kind, settings):
-    """Refuses settings whose head a pipeline of two heads can't use, see `RolePipeline`."""
-    if settings.model is None or settings.fine_tune:
-        raise ValueError(
-            f"A pipeline of {kind} needs a frozen language model: a `model`, without "
-            "`fine_tune`."
-        )
-
-
 def train_tasks(
     task: Task, settings: Settings, *, progress: bool = False
 ) -> list[tuple[str, dict[str, Any]]]:
     """Trains a task and its companions; gives the folder and the results of each."""
     results = []
-    for folder, one in {"": task, **task.companions()}.items():
+    for folder, task_of_folder in {"": task, **task.companions()}.items():
         run = dataclasses.replace(settings, output=settings.output / folder)
         if progress and folder:
             print(f"{folder}:")
-        results.append((folder, train_task(one, run, progress=progress)))
+        results.append((folder, train_task(task_of_folder, run, progress=progress)))
     return results
 
 

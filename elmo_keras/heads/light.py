@@ -4,6 +4,8 @@ A sentence has the same results alone and in any batch, to the last bit: product
 sums of whole numbers, which are exact in any order.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from elmo_keras.base.argument_checks import check_choices
@@ -17,59 +19,59 @@ from elmo_keras.text.word_ids import PADDING
 _LSTM = "kernel", "recurrent_kernel", "bias"
 
 
+class _StringVectors:
+    """The vectors of a table for strings; row 0 is that of all others."""
+
+    def __init__(self, head: Head, name: str, strings: list[str]):
+        self._rows = {string: i for i, string in enumerate(strings, 1)}
+        shape = len(strings) + 1, head.vectors.word_dim
+        self.table = head.weight(f"encoder/{name}/embeddings", *shape)
+
+    def __call__(self, strings: Iterable[str]) -> np.ndarray:
+        return self.table[[self._rows.get(string, 0) for string in strings]]
+
+
 class LightTokenVectors:
     """`TokenVectors`: words, characters, and the mixes of ELMo's layers."""
 
     def __init__(self, head: Head):
         arguments = head.vectors
-        self._place = arguments.elmo_at
         self.layer_norm = head.elmo.layer_norm
+        both = "input", "output"
+        positions = both if arguments.elmo_at == "both" else (arguments.elmo_at,)
+        self.mixes = {p: _read_mix(head, f"encoder/{p}_mix") for p in positions}
+        self.words = self.endings = self._characters = None
+        if arguments.words:
+            self.words = _StringVectors(head, "words", arguments.words)
+        if arguments.endings:
+            self.endings = _StringVectors(head, "endings", arguments.endings)
+            self._sizes = range(1, max(map(len, arguments.endings)) + 1)
+        if arguments.character_dim:
+            self._characters = _read_characters(head, arguments.character_dim)
         dim = 2 * head.elmo.projection_dim
-        places = ("input", "output") if self._place == "both" else (self._place,)
-        self.mixes = [_read_mix(head, f"encoder/{name}_mix") for name in places]
-        self.input_dim = dim if "input" in places else 0
-        self.output_dim = dim if "output" in places else 0
-        # Row 0 of a table is that of all others.
-        self.ids, self.ending_ids = (
-            {word: i for i, word in enumerate(names, 1)}
-            for names in (arguments.words, arguments.endings)
-        )
-        self.words, self.endings = (
-            head.weight(f"encoder/{name}/embeddings", len(ids) + 1, arguments.word_dim)
-            if ids
-            else None
-            for name, ids in (("words", self.ids), ("endings", self.ending_ids))
-        )
-        n_tables = bool(self.ids) + bool(self.ending_ids)
-        self.input_dim += n_tables * arguments.word_dim + arguments.character_dim
-        self._characters = (
-            _read_characters(head, arguments.character_dim)
-            if arguments.character_dim
-            else None
-        )
-        self._sizes = range(1, max(map(len, arguments.endings), default=0) + 1)
+        n_tables = bool(arguments.words) + bool(arguments.endings)
+        self.input_dim = n_tables * arguments.word_dim + arguments.character_dim
+        self.input_dim += dim if "input" in positions else 0
+        self.output_dim = dim if "output" in positions else 0
 
     def __call__(self, batch: TokenBatch) -> tuple[np.ndarray, np.ndarray | None]:
         """Vectors `(tokens, dim)` at the input, and at the output or None."""
         layers = batch.normalized if self.layer_norm else batch.flat
-        mixes = [weighted_sum(layers, weights) for weights in self.mixes]
+        mixes = {p: weighted_sum(layers, weights) for p, weights in self.mixes.items()}
         at_input = []
-        has_tables = self.words is not None or self.endings is not None
+        has_tables = self.words or self.endings
         lower = [token.lower() for token in batch.tokens] if has_tables else []
-        if self.words is not None:
-            at_input.append(self.words[[self.ids.get(word, 0) for word in lower]])
-        if self.endings is not None:
-            vectors = (
-                self.endings[[self.ending_ids.get(word[-n:], 0) for word in lower]]
-                for n in self._sizes
+        if self.words:
+            at_input.append(self.words(lower))
+        if self.endings:
+            at_input.append(
+                sum(self.endings(w[-n:] for w in lower) for n in self._sizes)
             )
-            at_input.append(sum(vectors))
-        if self._characters is not None:
+        if self._characters:
             at_input.append(self._characters(batch.tokens))
-        if self._place != "output":
-            at_input.append(mixes[0])
-        at_output = None if self._place == "input" else mixes[-1]
-        return np.concatenate(at_input, axis=1), at_output
+        if "input" in mixes:
+            at_input.append(mixes["input"])
+        return np.concatenate(at_input, axis=1), mixes.get("output")
 
 
 def _read_characters(head, dim):

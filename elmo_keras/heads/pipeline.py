@@ -22,11 +22,12 @@ from elmo_keras.heads.head import (
     whole_head,
 )
 from elmo_keras.heads.kinds import find_kind, load
-from elmo_keras.heads.texts import Text, join, read_text, script_is
+from elmo_keras.heads.texts import Text, join, read_text
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.hub.catalogue import VOCABULARY
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.text.length_batches import chunks, read_ahead
+from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.text.sentences import Sentence, has_items, plain
 from elmo_keras.text.truecase import Truecaser
 from elmo_keras.text.vocabulary import Vocabulary
@@ -34,7 +35,7 @@ from elmo_keras.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from elmo_keras.heads.evaluation import Evaluation
 
-LANGUAGES: dict[str | None, str] = {"en": "English", "ko": "Korean"}
+LANGUAGES = {"en": "English", "ko": "Korean"}
 
 
 class BasePipeline:
@@ -82,7 +83,9 @@ class BasePipeline:
         return list(self.model.labels)
 
     def check_script(self, text: Text) -> None:
-        if not script_is(text, self.language):
+        """Warns if most of a text's first letters are not of the language's script."""
+        sample = "".join(map(str, text.source[:500]))[:2000]
+        if self.language in SCRIPTS and not is_in_script(sample, self.language):
             warn(
                 f"{self.name} reads {LANGUAGES[self.language]}; most letters of a text "
                 "are of another script, so that its result says little.",
@@ -234,10 +237,10 @@ class _Part(NamedTuple):
 
 def _parts(pipelines, texts):
     for text in texts:
-        for one in pipelines:
-            one.check_script(text)
-        *others, last = pipelines[0].split(text) or [[]]
-        yield from (_Part(part, None) for part in others)
+        for pipeline in pipelines:
+            pipeline.check_script(text)
+        *parts, last = pipelines[0].split(text) or [[]]
+        yield from (_Part(part, None) for part in parts)
         yield _Part(last, text)
 
 
@@ -333,5 +336,6 @@ def _truecaser(language_model):
     """By the model's vocabulary; None if it has none."""
     options, weights = local_files(language_model)
     file = options / VOCABULARY
-    known = weights is None and file.is_file()
-    return Truecaser(Vocabulary.load(file).words) if known else None
+    if weights is not None or not file.is_file():
+        return None
+    return Truecaser(Vocabulary.load(file).words)

@@ -72,8 +72,8 @@ def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
     elif progress and start.words:
         n_words = len({token.lower() for text in texts for token in text})
         print(f"{len(start.words):,} of {n_words:,} words have a vector", flush=True)
-    n_kept = max(1, round(n_examples))
-    rows = np.random.default_rng(settings.seed).permutation(len(data.train))[:n_kept]
+    rng, n_learned = np.random.default_rng(settings.seed), max(1, round(n_examples))
+    rows = rng.permutation(len(data.train))[:n_learned]
     data = data._replace(train=[data.train[i] for i in sorted(rows)])
     return Run(task, settings, arguments, data, texts, start, elmo, metadata, finished)
 
@@ -153,17 +153,11 @@ def read_data(task: Task, settings: Settings) -> Data:
         train, dev = hold_out(train, settings.dev_share)
     if not train or not dev:
         raise ValueError(
-            f"{data_name(settings.train, 'train')} has too few examples to train on some "
-            "and hold out others."
+            "train has too few examples to learn some and hold out others."
         )
     data = Data(train[: settings.limit], dev, test)
     task.check(data.train, {"dev": dev, "test": test})
     return data
-
-
-def data_name(data: Any, name: str) -> str:
-    """The path of a file; of data in memory the name of its argument."""
-    return str(data) if isinstance(data, (str, os.PathLike)) else f"`{name}`"
 
 
 def _metadata(task, settings, data, start, elmo):
@@ -238,10 +232,21 @@ class Run:
         return caches[key]
 
     def make_model(self) -> TaskModel:
-        settings, examples = self.settings, self.data.train
-        vectors = _token_vectors(
-            settings, self.task.texts(examples), self.start, self.elmo
+        settings, start, examples = self.settings, self.start, self.data.train
+        texts, n = self.task.texts(examples), settings.min_count
+        dim, longest = start.vectors.shape[1], settings.endings or 0
+        words = [*frequent_words(texts, n), *start.words] if dim else []
+        vectors = TokenVectors(
+            dict.fromkeys(words),
+            dim,
+            settings.character_dim or 0,
+            elmo=self.elmo,
+            elmo_at=settings.elmo_at,
+            dropout=settings.dropout or 0.0,
+            trainable_words=not settings.freeze_word_vectors,
+            endings=frequent_endings(texts, longest, n) if dim else (),
         )
+        vectors.assign_word_vectors(start.words, start.vectors)
         sizes = {"units": settings.units, "dropout": settings.layer_dropout}
         return self.task.make_model(vectors, examples, **sizes)
 
@@ -297,11 +302,11 @@ class Run:
         """Writes the head, its card and at last the results, which are returned."""
         folder, name = self.settings.output, self.settings.model
         mixes = {
-            place: {
+            position: {
                 "weights": [round(float(w), 6) for w in mix.layer_weights()],
                 "gamma": round(float(mix.gamma), 6),
             }
-            for place, mix in model.token_vectors.mixes.items()
+            for position, mix in model.token_vectors.mixes.items()
         }
         results = {"test": {}, **best.results, "examples": len(self.data.train)}
         results |= {"mixes": mixes, **more, "settings": self.metadata}
@@ -324,25 +329,6 @@ class Run:
             text = json.dumps(results, indent=1, ensure_ascii=False)
             temporary.write_text(f"{text}\n", encoding="utf-8")
         return results
-
-
-def _token_vectors(settings, texts, start, elmo):
-    dim = start.vectors.shape[1]
-    words = [*frequent_words(texts, settings.min_count), *start.words]
-    vectors = TokenVectors(
-        dict.fromkeys(words if dim else ()),
-        dim,
-        settings.character_dim,
-        elmo=elmo,
-        elmo_at=settings.elmo_at,
-        dropout=settings.dropout,
-        trainable_words=not settings.freeze_word_vectors,
-        endings=frequent_endings(
-            texts, settings.endings if dim else 0, settings.min_count
-        ),
-    )
-    vectors.assign_word_vectors(start.words, start.vectors)
-    return vectors
 
 
 def _package_model(texts):

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from elmo_keras.text.scripts import SCRIPTS, is_in_script
 from elmo_keras.text.sentence_splitter import sentence_words
 from elmo_keras.text.sentences import Sentence, plain, words_of_sentences
 from elmo_keras.text.tokenizers import Span
@@ -49,10 +48,12 @@ class Text(NamedTuple):
         begin, end = spans[part.first][0], spans[part.end - 1][1]
         if part.left_out and isinstance(self.source, str):
             token = self.sentences[sentence][part.end - 1]
-            rest = token[len(token) - part.left_out :]
-            places = range(end, begin, -1)  # of `rest`, which the text may not compose
+            ending = token[len(token) - part.left_out :]
+            starts = range(
+                end, begin, -1
+            )  # of `ending`, which the text may not compose
             end = next(
-                i for i in places if normalize("NFC", self.piece(i, end)) == rest
+                i for i in starts if normalize("NFC", self.piece(i, end)) == ending
             )
         return self.at(begin, end, label=part.label, score=part.score)
 
@@ -83,15 +84,9 @@ def read_text(index: int, value: Sentence, tokenizer: str = "words") -> Text:
     return Text(value, words, spans)
 
 
-def script_is(text: Text, language: str | None) -> bool:
-    """Whether at least half of a text's first letters are of its language's script."""
-    sample = "".join(map(str, text.source[:500]))[:2000]
-    return language not in SCRIPTS or is_in_script(sample, language)
-
-
-def pieces(sentence: Sequence, most: int) -> Iterator[Sequence]:
-    """A sentence in pieces of at most so many tokens."""
-    return (sentence[i : i + most] for i in range(0, len(sentence), most))
+def pieces(sentence: Sequence, size: int) -> Iterator[Sequence]:
+    """A sentence in pieces of at most `size` tokens."""
+    return (sentence[i : i + size] for i in range(0, len(sentence), size))
 
 
 def join(parts: Sequence[Sequence]) -> list:

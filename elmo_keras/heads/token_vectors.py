@@ -17,8 +17,6 @@ from elmo_keras.text.characters import StringSearch, characters_of_words
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.tokens import token_mask
 
-PLACES = "input", "output", "both"  # where `TokenVectors` add ELMo
-
 
 def named_weights(layer: keras.Layer, *parts: str) -> dict[str, keras.Variable]:
     """The weights of a layer's attributes by name; those that the layer lacks have none.
@@ -131,15 +129,15 @@ class TokenVectors(keras.layers.Layer):
         self.drop = keras.layers.Dropout(dropout)
 
     def _check(self):
-        check_choices(PLACES, elmo_at=self.elmo_at)
+        check_choices(("input", "output", "both"), elmo_at=self.elmo_at)
         if self.character_dim % len(WIDTHS):
             raise ValueError(
                 f"`character_dim` should be even. Received: {self.character_dim}"
             )
-        n_places = 2 if self.elmo_at == "both" else 1
-        if self.elmo is not None and self.elmo.num_representations != n_places:
+        n = 2 if self.elmo_at == "both" else 1
+        if self.elmo is not None and self.elmo.num_representations != n:
             raise ValueError(
-                f"`elmo` should have {n_places} representations where `elmo_at` is "
+                f"`elmo` should have {n} representations where `elmo_at` is "
                 f"{self.elmo_at!r}. Received: {self.elmo.num_representations}"
             )
         if not self.input_dim:
@@ -168,8 +166,9 @@ class TokenVectors(keras.layers.Layer):
         """The mix of the biLM's layers at each place; see `layers.ScalarMix`."""
         if self.elmo is None:
             return {}
-        places = ("input", "output") if self.elmo_at == "both" else (self.elmo_at,)
-        return dict(zip(places, self.elmo.mixes))
+        both = "input", "output"
+        positions = both if self.elmo_at == "both" else (self.elmo_at,)
+        return dict(zip(positions, self.elmo.mixes))
 
     def build(self, input_shape=None):
         if self.built:
@@ -208,12 +207,11 @@ class TokenVectors(keras.layers.Layer):
         if not len(words):
             return
         self.build()
-        shape = len(self.words) + 1, self.word_dim
-        start = np.array(self.initializer(shape))
+        table = np.array(self.initializer((len(self.words) + 1, self.word_dim)))
         size = np.sqrt(np.mean(np.square(vectors)))
-        start *= size / np.sqrt(np.mean(np.square(start)))
-        start[[ids[word] for word in words]] = vectors
-        self.word_vectors.set_weights([start])
+        table *= size / np.sqrt(np.mean(np.square(table)))
+        table[[ids[word] for word in words]] = vectors
+        self.word_vectors.set_weights([table])
 
     def call(self, tokens, layers=None, training=False):
         parts = []
@@ -231,9 +229,9 @@ class TokenVectors(keras.layers.Layer):
             text = tokens if layers is None else layers
             vectors = self.elmo(text, training=training)
             vectors = vectors if self.elmo_at == "both" else [vectors]
-            at = dict(zip(self.mixes, vectors))
-            at_output = at.get("output")
-            parts += [at["input"]] if "input" in at else []
+            by_position = dict(zip(self.mixes, vectors))
+            at_output = by_position.get("output")
+            parts += [by_position["input"]] if "input" in by_position else []
         return tf.concat(parts, axis=-1), at_output, token_mask(tokens)
 
     def _encode_endings(self, tokens):
@@ -260,8 +258,8 @@ class TokenVectors(keras.layers.Layer):
     def named_weights(self) -> dict[str, keras.Variable]:
         """All weights but the biLM's: of `words`, `characters`, `input_mix`, `output_mix`."""
         weights = {
-            f"{place}_mix/{weight.name}": weight
-            for place, mix in self.mixes.items()
+            f"{position}_mix/{weight.name}": weight
+            for position, mix in self.mixes.items()
             for weight in mix.weights
         }
         if self.words:

@@ -23,9 +23,9 @@ class WordVectorFile(NamedTuple):
 
 
 def read_word_vectors(
-    path: str | Path, wanted: Container[str] | None = None
+    path: str | Path, words: Container[str] | None = None
 ) -> WordVectorFile:
-    """Reads the vectors of words as text: GloVe's, word2vec's and fastText's.
+    """Reads the vectors of words, or of all, as text: GloVe's, word2vec's and fastText's.
 
     Of repeated words, the first one counts. word2vec's files and fastText's `.vec` start
     with the numbers of words and of dimensions, GloVe's with the first word.
@@ -38,11 +38,11 @@ def read_word_vectors(
         ),
     ):
         dim, entries = _read_start(unzipped(file))
-        for index, (content, numbers) in enumerate(entries, 1):
+        for index, (content, cells) in enumerate(entries, 1):
             word = content.decode("utf-8", "replace")
-            if word in rows or not (wanted is None or word in wanted):
+            if word in rows or not (words is None or word in words):
                 continue
-            vector = _finite(numbers)
+            vector = _finite(cells)
             if vector is None:
                 raise ValueError(
                     f"Word {index:,}, {word!r}, should have {dim} finite numbers."
@@ -72,8 +72,8 @@ def read_lower_case_vectors(
     row_of = {form: row for row, form in enumerate(file.words)}
     rows = {}
     for word, word_forms in forms.items():
-        if known := [row_of[form] for form in word_forms if form in row_of]:
-            rows[word] = known[0]
+        if listed := [row_of[form] for form in word_forms if form in row_of]:
+            rows[word] = listed[0]
     return WordVectorFile(tuple(rows), file.vectors[list(rows.values())])
 
 
@@ -91,10 +91,10 @@ def _read_start(file):
     return len(cells), _read_text(itertools.chain([first], lines), len(cells))
 
 
-def _finite(numbers):
+def _finite(cells):
     """The numbers of an entry, or None if they are no finite ones."""
     try:
-        vector = np.array(numbers, np.float32)
+        vector = np.array(cells, np.float32)
     except ValueError:
         return None
     return vector if np.isfinite(vector).all() else None
@@ -104,12 +104,12 @@ def _read_text(lines, dim, n_words=0):
     """Entries of lines; the word may contain spaces, as some of GloVe's do."""
     index = 0
     for index, line in enumerate(itertools.filterfalse(bytes.isspace, lines), 1):
-        word, *numbers = line.rstrip().rsplit(b" ", dim)
-        if len(numbers) < dim:
+        word, *cells = line.rstrip().rsplit(b" ", dim)
+        if len(cells) < dim:
             raise ValueError(
                 f"Word {index:,} should have {dim} numbers. Its line: {line[:80]!r}"
             )
-        yield word, numbers
+        yield word, cells
     if index < n_words:
         raise ValueError(
             f"Line 1 says {n_words:,} words. The file ends after {index:,}."

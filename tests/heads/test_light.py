@@ -130,7 +130,7 @@ def test_a_sentence_alone_has_the_same_scores_to_the_last_bit(kind, head, embedd
             return [[np.asarray(x).tolist() for x in row] for row in rows]
         scores = light.scores(batch)
         if kind == "ner":
-            return light.decoder.label_batch(scores, batch)
+            return light.decoder.label(scores, batch.lengths, batch.sentences)
         if kind == "ud":
             return light.decoder.trees(scores, batch.sentences)
         return scores.tolist()

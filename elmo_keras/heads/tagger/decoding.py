@@ -10,7 +10,7 @@ from elmo_keras.heads.light import softmax
 from elmo_keras.heads.tagger.entities import entities, marks_spans
 from elmo_keras.heads.tagger.span_ends import SpanEnds
 from elmo_keras.heads.texts import Labelled
-from elmo_keras.heads.token_batch import TokenBatch, parts_of
+from elmo_keras.heads.token_batch import parts_of
 
 FORBIDDEN = -1e6  # which no score outweighs
 
@@ -143,23 +143,25 @@ class TagDecoder(NamedTuple):
         tags = [str(self.tags[i]) for i in self._best(scores, lengths)[0]]
         return [tags[part] for part in parts_of(lengths)]
 
-    def label(self, scores: np.ndarray, lengths: np.ndarray) -> list[list[Labelled]]:
-        """The labelled tokens, or spans, of each sentence, with their probabilities."""
+    def label(
+        self,
+        scores: np.ndarray,
+        lengths: np.ndarray,
+        sentences: Sequence[Sequence[str]] = (),
+    ) -> list[list[Labelled]]:
+        """The labelled tokens, or spans, of each sentence, with their probabilities.
+
+        With the tokens of `sentences`, spans leave out what `ends` finds after them.
+        """
         ids, alone, after = (x.tolist() for x in self._best(scores, lengths))
         tags = [self.tags[i] for i in ids]
         label = _label_spans if marks_spans(self.tags) else _label_tokens
-        return [label(tags[p], alone[p], after[p]) for p in parts_of(lengths)]
-
-    def label_batch(
-        self, scores: np.ndarray, batch: TokenBatch
-    ) -> list[list[Labelled]]:
-        """The same as `label`; spans leave out the end of their last token where `ends` finds one."""
-        rows = self.label(scores, batch.lengths)
-        if self.ends is None:
+        rows = [label(tags[p], alone[p], after[p]) for p in parts_of(lengths)]
+        if self.ends is None or not sentences:
             return rows
         return [
             [p._replace(left_out=self.ends(tokens[p.end - 1], p.label)) for p in row]
-            for tokens, row in zip(batch.sentences, rows)
+            for tokens, row in zip(sentences, rows)
         ]
 
     def _best(self, scores, lengths):

@@ -20,7 +20,8 @@ class WordPipeline(Pipeline):
 
     def predict(self, batch):
         """The labelled tokens of each sentence."""
-        return self.model.decoder.label_batch(self.model.scores(batch), batch)
+        scores = self.model.scores(batch)
+        return self.model.decoder.label(scores, batch.lengths, batch.sentences)
 
     def annotate(self, text, predictions):
         return [text.result(i, p) for i, row in enumerate(predictions) for p in row]
@@ -69,7 +70,7 @@ class RolePipeline(Pipeline):
     def predict(self, batch):
         """For each predicate of each sentence, itself and its roles."""
         finder = self.predicates
-        rows = finder.decoder.label_batch(finder.scores(batch), batch)
+        rows = finder.decoder.label(finder.scores(batch), batch.lengths)
         predicates = [(i, span) for i, spans in enumerate(rows) for span in spans]
         positions = [(i, predicate.first) for i, predicate in predicates]
         frames = [[] for _ in batch.sentences]
@@ -80,14 +81,12 @@ class RolePipeline(Pipeline):
 
     def _roles(self, batch, positions):
         """Yields the spans of each predicate."""
-        for scores, lengths, firsts in self.model.scores_of_predicates(
-            batch, positions
-        ):
+        windows = self.model.scores_of_predicates(batch, positions)
+        for scores, lengths, starts in windows:
             rows = self.model.decoder.label(scores, lengths)
-            for first, spans in zip(firsts.tolist(), rows):
+            for start, spans in zip(starts.tolist(), rows):
                 yield [
-                    span._replace(first=span.first + first, end=span.end + first)
-                    for span in spans
+                    s._replace(first=s.first + start, end=s.end + start) for s in spans
                 ]
 
     def annotate(self, text: Text, predictions):

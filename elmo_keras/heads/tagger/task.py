@@ -108,9 +108,7 @@ class SpanTagging(Tagging):
         tags = super().statistics(model, examples, results)
         return np.hstack([tags, np.reshape(counts, (-1, 3))])
 
-    def find(self, tags):
-        """The spans that count."""
-        return entities.entities(tags)
+    find = staticmethod(entities.entities)  # the spans that count
 
     def scores(self, statistics):
         spans = entities.f1_of_spans(*statistics[:, 2:].sum(axis=0))
@@ -197,12 +195,10 @@ class RoleTagging(SpanTagging):
     kind = "srl"
     predicate_dim = PREDICATE_DIM
     read_file = staticmethod(readers.read_roles)
+    find = staticmethod(entities.arguments)
 
     def read_rows(self, rows, source, *, training=False):
         return readers.read_role_rows(rows, source)
-
-    def find(self, tags):
-        return entities.arguments(tags)
 
     def parts(self, example, result=None):
         """The arguments with their roles; the predicate is given."""
