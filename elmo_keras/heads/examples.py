@@ -53,10 +53,10 @@ def _rows(task: Task, data: Any, name: str) -> list[dict]:
         data = data.to_dict("records")
     classes = _class_names(getattr(data, "features", None))
     if isinstance(data, (Mapping, bytes)) or not isinstance(data, Iterable):
-        raise _unlike(name, data)
+        raise _type_error(name, data)
     rows = list(data)
     if not all(isinstance(row, Mapping) for row in rows):
-        raise _unlike(name, data)
+        raise _type_error(name, data)
     return [
         {key: _plain(value, classes.get(key)) for key, value in row.items()}
         for row in rows
@@ -64,9 +64,9 @@ def _rows(task: Task, data: Any, name: str) -> list[dict]:
 
 
 def _are_columns(data: Any) -> bool:
-    other = str, bytes, Mapping
     return isinstance(data, tuple) and all(
-        isinstance(x, Iterable) and not isinstance(x, other) for x in data
+        isinstance(x, Iterable) and not isinstance(x, (str, bytes, Mapping))
+        for x in data
     )
 
 
@@ -106,7 +106,7 @@ def _plain(value: Any, names: Sequence[str] | None = None) -> Any:
     return value
 
 
-def _unlike(name, data):
+def _type_error(name, data):
     return TypeError(
         f"`{name}` should be a path, a list of dicts, a pair of texts and labels, a data "
         f"frame or a data set. Received: {shortened(data):.200}"

@@ -186,7 +186,7 @@ def read_head(folder: Path) -> Head:
     if beside.exists():
         card = dataclasses.replace(card, language_model=os.path.realpath(beside))
     with whole_head(folder):
-        head = Head(card, _dequantized(_read_arrays(folder / ARRAYS)))
+        head = Head(card, _dequantize(_read_arrays(folder / ARRAYS)))
         for name, weight in head.arrays.items():
             if any(f"{name}/".startswith(f"{x}/") for x in head.kind.logits):
                 head.arrays[name] = weight / np.float32(card.temperature)
@@ -210,7 +210,7 @@ def _read_arrays(path):
         ) from None
 
 
-def _dequantized(arrays):
+def _dequantize(arrays):
     weights = {}
     for name, array in arrays.items():
         if name.endswith(_SCALE):
@@ -304,7 +304,7 @@ def write_head(folder: Path, card: Card, weights: Mapping[str, Any]) -> None:
             arrays[name + _SCALE] = scales.reshape(-1)
     with whole_head(folder):
         _check_card(card)
-        _dequantized(arrays)
+        _dequantize(arrays)
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / ARRAYS) as temporary:
         # safetensors 0.8.0 saves the values of a transposed array in another order.

@@ -77,14 +77,14 @@ class LabelTask(Task):
         labels = {label for example in examples for label in _labels(example)}
         return {"labels": sorted(labels), "multi_label": "labels" in examples[0]}
 
-    def check(self, train, others):
+    def check(self, train, scored):
         if len(labels := {tuple(sorted(_labels(example))) for example in train}) < 2:
-            found = " ".join(*labels) or "none"
-            raise ValueError(f"train should have two labels or more. Found: {found}")
-        firsts = [part[0] for part in others.values() if part]
+            names = " ".join(*labels) or "none"
+            raise ValueError(f"train should have two labels or more. Found: {names}")
+        firsts = [part[0] for part in scored.values() if part]
         if "label" in train[0] and any("labels" in example for example in firsts):
             raise ValueError("train has one label each, and dev or test several.")
-        super().check(train, others)
+        super().check(train, scored)
 
     def targets(self, examples, model):
         """The index of each label; of multi-label texts, 1 for each right one, else 0."""

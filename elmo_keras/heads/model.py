@@ -131,7 +131,9 @@ class TaskModel(keras.Model):
                 f"Received the lengths {lengths}"
             )
         columns = {
-            name: [*map(_unpadded, column)] if name in self.text_fields else column
+            name: [*map(_remove_padding, column)]
+            if name in self.text_fields
+            else column
             for name, column in columns.items()
         }
         rows = zip(*columns.values())
@@ -222,7 +224,7 @@ class TaskModel(keras.Model):
         raise NotImplementedError
 
 
-def _unpadded(tokens):
+def _remove_padding(tokens):
     """A text without the empty strings after its last token, as tensors are read."""
     n = len(tokens)
     while n and isinstance(tokens[n - 1], str) and not tokens[n - 1]:
@@ -241,5 +243,5 @@ def mean_cross_entropy(labels: tf.Tensor, scores: tf.Tensor) -> tf.Tensor:
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
         tf.maximum(labels, 0), tf.cast(scores, tf.float32)
     )
-    known = tf.cast(labels >= 0, losses.dtype)
-    return tf.reduce_sum(losses * known) / tf.maximum(tf.reduce_sum(known), 1)
+    has_label = tf.cast(labels >= 0, losses.dtype)
+    return tf.reduce_sum(losses * has_label) / tf.maximum(tf.reduce_sum(has_label), 1)

@@ -34,15 +34,15 @@ class PairPipeline(BasePipeline):
         pairs = []
         for i, row in enumerate(rows):
             if not all(isinstance(text, str) for text in row):
-                raise self._unlike(f"{shortened(row)} in row {i}")
+                raise self._type_error(f"{shortened(row)} in row {i}")
             pairs.append([read_text(i, text, self.tokenizer) for text in row])
             for text in pairs[-1]:
                 self.check_script(text)
         results = []
         with Progress(progress=progress) as bar:
-            for some in chunks(pairs, self.batch_size, _n_tokens):
-                results += self.answer(some)
-                bar.add(sum(map(_n_tokens, some)), len(results) / len(pairs))
+            for chunk in chunks(pairs, self.batch_size, _n_tokens):
+                results += self.answer(chunk)
+                bar.add(sum(map(_n_tokens, chunk)), len(results) / len(pairs))
         return results if is_list else results[0]
 
     def _rows(self, texts, named):
@@ -50,7 +50,7 @@ class PairPipeline(BasePipeline):
         rows = plain(texts[0]) if len(texts) == 1 and not named else None
         if isinstance(rows, (list, tuple)):
             if not all(isinstance(row, Mapping) for row in rows):
-                raise self._unlike(shortened(rows))
+                raise self._type_error(shortened(rows))
             return [tuple(row.get(key) for key in self.fields) for row in rows], True
         named = dict(zip(self.fields, texts)) | named
         if isinstance(rows, Mapping):
@@ -59,15 +59,17 @@ class PairPipeline(BasePipeline):
         if {*named} != {*self.fields} or not all(
             isinstance(column, (str, list, tuple)) for column in columns
         ):
-            raise self._unlike(shortened(named or texts))
+            raise self._type_error(shortened(named or texts))
         lists = [column for column in columns if not isinstance(column, str)]
         n = len(lists[0]) if lists else 1
         columns = [[c] * n if isinstance(c, str) else c for c in columns]
         if not all(len(column) == n for column in columns):
-            raise self._unlike(f"{' and '.join(str(len(c)) for c in columns)} texts")
+            raise self._type_error(
+                f"{' and '.join(str(len(c)) for c in columns)} texts"
+            )
         return [*zip(*columns)], bool(lists)
 
-    def _unlike(self, received):
+    def _type_error(self, received):
         return TypeError(
             f"{self.name} needs `{'` and `'.join(self.fields)}`, each a str, or lists of "
             f"str of the same length. Received: {received}"

@@ -19,7 +19,7 @@ from elmo_keras.text.files import GZIP_ERRORS, lines_of, unzipped
 
 T = TypeVar("T")
 R = TypeVar("R")
-# Labelled things with their places: the numbers of their lines, or names.
+# Rows with the numbers of their lines, or other names of where they are.
 Rows = Iterable[tuple[int | str, Any]]
 HELD_OUT_RUNS = 4
 JSON_SUFFIXES = ".json", ".jsonl", ".ndjson"
@@ -42,9 +42,9 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 def _number(file, path):
     empty = []
-    for number, content in enumerate(lines_of(file, path), 1):
+    for line_number, content in enumerate(lines_of(file, path), 1):
         line = content.decode().rstrip("\r\n")
-        empty.append((number, line))
+        empty.append((line_number, line))
         if line.strip(SPACES):
             yield from empty
             empty.clear()
@@ -78,16 +78,16 @@ def parse_all(
 ) -> list[R]:
     """The results of `parse` for lines, without `None`; its errors get file and line."""
     results = []
-    for number, line in lines:
+    for line_number, line in lines:
         try:
             results.append(parse(line))
         except (TypeError, ValueError) as error:
-            raise malformed(path, number, error) from None
+            raise malformed(path, line_number, error) from None
     return [result for result in results if result is not None]
 
 
 def read_rows(path: str | Path) -> Iterator[tuple[int | str, dict[str, Any]]]:
-    """The rows of a table as dicts, with their lines, or their places in a list.
+    """The rows of a table as dicts, with their lines, or their indices in a list.
 
     A file of JSON holds a list of objects, or objects in lines or over several lines each;
     `["text", {…}]`, as spaCy 2 has it, is an object with this `text`. In other files the
@@ -113,27 +113,27 @@ def _json_text(file, path) -> str | None:
 
 
 def _json_rows(text, path):
-    rows, at, counted, number = [], 0, 0, 1
-    while match := _NO_SPACE.search(text, at):
+    rows, end, counted, line = [], 0, 0, 1
+    while match := _NO_SPACE.search(text, end):
         begin = match.start()
-        number, counted = number + text.count("\n", counted, begin), begin
-        value, at = _decode(text, begin, path, number)
-        rows.append((number, value))
+        line, counted = line + text.count("\n", counted, begin), begin
+        value, end = _decode(text, begin, path, line)
+        rows.append((line, value))
     if len(rows) == 1 and isinstance(rows[0][1], list) and not _is_pair(rows[0][1]):
         rows = [(f"element {i}", value) for i, value in enumerate(rows[0][1], 1)]
-    for place, value in rows:
+    for line, value in rows:
         if _is_pair(value):
             value = {"text": value[0], **value[1]}
         if not isinstance(value, dict):
             reason = f"an object is expected, not {shortened(value):.80}"
-            raise malformed(path, place, reason)
-        yield place, value
+            raise malformed(path, line, reason)
+        yield line, value
 
 
 _NO_SPACE = re.compile(r"[^ \t\r\n]")
 
 
-def _decode(text, begin, path, number):
+def _decode(text, begin, path, line):
     """The value at a position, and its end."""
     try:
         value, end = json.JSONDecoder().raw_decode(text, begin)
@@ -141,9 +141,9 @@ def _decode(text, begin, path, number):
             json.dumps(value, ensure_ascii=False).encode()
         return value, end
     except RecursionError:
-        raise malformed(path, number, "JSON should not be nested so deeply") from None
+        raise malformed(path, line, "JSON should not be nested so deeply") from None
     except ValueError as error:
-        raise malformed(path, number, f"JSON is expected. {error}") from None
+        raise malformed(path, line, f"JSON is expected. {error}") from None
 
 
 def _is_pair(value):
@@ -157,11 +157,11 @@ def _table_rows(file, path):
     if len(names) == 1:
         rows = _csv_rows(path, itertools.chain([(1, head)], lines))
         _, names = next(rows, (1, names))
-    for number, cells in rows:
+    for line, cells in rows:
         if len(cells) != len(names):
             reason = f"{len(names)} columns are expected ({', '.join(names)}), not "
-            raise malformed(path, number, f"{reason}{len(cells)}")
-        yield number, dict(zip(names, cells))
+            raise malformed(path, line, f"{reason}{len(cells)}")
+        yield line, dict(zip(names, cells))
 
 
 def _csv_rows(path, lines):

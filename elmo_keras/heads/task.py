@@ -40,7 +40,7 @@ AUTO, NONE = "auto", "none"  # instead of a language model
 # nothing.
 UNRECORDED = "train", "dev", "test", "output", "no_cache"
 
-_NAMED = 8  # labels in a warning
+_MAX_LABELS = 8  # in a warning
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -126,10 +126,10 @@ class Settings:
 
     def __post_init__(self):
         """Checks what programs give; the command has checked its options already."""
-        given = {name: x for name, x in vars(self).items() if x is not None}
 
         def only(*names):
-            return {name: given[name] for name in names if name in given}
+            values = {name: getattr(self, name) for name in names}
+            return {name: value for name, value in values.items() if value is not None}
 
         for name, value in only("output", "model", "word_vectors").items():
             if not isinstance(value, (str, os.PathLike)):
@@ -191,17 +191,17 @@ class Task:
         """The row of a text, or its tokens, and its label."""
         return {self.row_fields[0]: text, "tags": label}
 
-    def check(self, train: list[dict], others: Mapping[str, list[dict]]) -> None:
+    def check(self, train: list[dict], scored: Mapping[str, list[dict]]) -> None:
         """Refuses examples from which nothing is learned; warns of labels that `train` lacks.
 
-        `others` are the scored examples by their names.
+        `scored` are the examples of dev and test by these names.
         """
-        known = self._labels(train)
-        check_lines(labels=sorted(known))  # before the language model computes
-        for name, examples in others.items():
-            if known and (new := sorted(self._labels(examples) - known)):
-                labels = ", ".join(new[:_NAMED]) + ", …" * (len(new) > _NAMED)
-                warn(f"{name} has labels that train lacks, and no head gives: {labels}")
+        labels = self._labels(train)
+        check_lines(labels=sorted(labels))  # before the language model computes
+        for name, examples in scored.items():
+            if labels and (new := sorted(self._labels(examples) - labels)):
+                names = ", ".join(new[:_MAX_LABELS]) + ", …" * (len(new) > _MAX_LABELS)
+                warn(f"{name} has labels that train lacks, and no head gives: {names}")
 
     def _labels(self, examples):
         return {label for example in examples for label in self.parts(example).values()}

@@ -94,12 +94,12 @@ def batch_ngram_rows(tokens: tf.Tensor, n_rows: int) -> tuple[tf.Tensor, tf.Tens
     characters, texts = tf.cast(ragged.flat_values, tf.int64), ragged.value_rowids()
     hashed, rows = tf.fill(tf.shape(characters), tf.constant(SEED, tf.int64)), []
     for n in range(LONGEST):
-        rest = tf.maximum(tf.size(characters) - n, 0)
-        hashed = tf.bitwise.bitwise_xor(hashed[:rest], characters[n:]) * PRIME
+        n_left = tf.maximum(tf.size(characters) - n, 0)
+        hashed = tf.bitwise.bitwise_xor(hashed[:n_left], characters[n:]) * PRIME
         hashed = tf.bitwise.bitwise_and(hashed, MASK)
         row = tf.bitwise.bitwise_xor(hashed, hashed // 2**15) % n_rows
-        is_one_text = texts[:rest] == texts[n:]
-        rows.append([tf.boolean_mask(x, is_one_text) for x in (texts[:rest], row)])
+        is_one_text = texts[:n_left] == texts[n:]
+        rows.append([tf.boolean_mask(x, is_one_text) for x in (texts[:n_left], row)])
     first, row = (tf.concat(columns, axis=0) for columns in zip(*rows))
     return first, row
 

@@ -102,15 +102,14 @@ def log_likelihood(
     """log p of tag sequences `(batch, time)`, any values at padding: `(batch,)`, 0 if empty."""
     real = tf.cast(mask, scores.dtype)
     tags = tf.where(mask, tf.cast(tags, tf.int32), 0)
-    of_tags = tf.gather(scores, tags, axis=2, batch_dims=2)
+    tag_scores = tf.gather(scores, tags, axis=2, batch_dims=2) * real
     pairs = tf.stack([tags[:, :-1], tags[:, 1:]], axis=-1)
     between = tf.gather_nd(crf.transitions, pairs) * real[:, 1:]
     ends = real - tf.pad(real[:, 1:], [[0, 0], [0, 1]])  # 1 at the last token
     begins = real * tf.one_hot(0, tf.shape(real)[1], dtype=real.dtype)
-    of_tags *= real
-    of_tags += tf.gather(crf.first, tags) * begins
-    of_tags += tf.gather(crf.last, tags) * ends
-    score = tf.reduce_sum(of_tags, axis=1) + tf.reduce_sum(between, axis=1)
+    tag_scores += tf.gather(crf.first, tags) * begins
+    tag_scores += tf.gather(crf.last, tags) * ends
+    score = tf.reduce_sum(tag_scores, axis=1) + tf.reduce_sum(between, axis=1)
     return score - log_partition(crf, scores, mask)
 
 
@@ -165,8 +164,8 @@ def log_marginals(
     alphas = tf.concat([start[None], tf.scan(forward, x[1:], start)], axis=0)
     end = tf.broadcast_to(crf.last, tf.shape(start))
     betas = tf.scan(backward, (x[1:], real[1:]), end, reverse=True)[:time]
-    both = tf.nn.log_softmax(alphas[:time] + betas, axis=2)
-    return tf.transpose(both, [1, 0, 2]), tf.transpose(betas, [1, 0, 2])
+    log_p = tf.nn.log_softmax(alphas[:time] + betas, axis=2)
+    return tf.transpose(log_p, [1, 0, 2]), tf.transpose(betas, [1, 0, 2])
 
 
 def tag_log_probabilities(
@@ -177,17 +176,17 @@ def tag_log_probabilities(
     Of each tag alone, and after the tag of the token before it; 0 at padding.
     """
 
-    def of_tags(values):
+    def at_tags(values):
         return tf.where(mask, tf.gather(values, tags, axis=2, batch_dims=2), 0.0)
 
     mask, tags = ids >= 0, tf.maximum(ids, 0)
     if crf is None:
-        alone = of_tags(tf.nn.log_softmax(scores, axis=2))
+        alone = at_tags(tf.nn.log_softmax(scores, axis=2))
         return alone, alone
     alone, onwards = log_marginals(crf, scores, mask)
     before = tf.pad(tags[:, :-1], [[0, 0], [1, 0]])
     after = scores + onwards + tf.gather(crf.transitions, before)
-    return of_tags(alone), of_tags(tf.nn.log_softmax(after, axis=2))
+    return at_tags(alone), at_tags(tf.nn.log_softmax(after, axis=2))
 
 
 def _by_time(scores, mask):

@@ -57,8 +57,8 @@ def tag_spans(ids: tf.Tensor, tags: Sequence[str]) -> TagSpans:
 
     def before_and_after(values):
         """The values of the tag before each boundary, and of the one after it."""
-        of_tags = tf.gather(tf.constant(values), padded)
-        return of_tags[:, :-1], of_tags[:, 1:]
+        values_of_tags = tf.gather(tf.constant(values), padded)
+        return values_of_tags[:, :-1], values_of_tags[:, 1:]
 
     def columns(marked):
         """The positions that are marked in each row, then −1: `(batch, time)`."""

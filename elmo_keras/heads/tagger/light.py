@@ -38,14 +38,14 @@ class LightTagger:
         self.bias = head.weight("tag_scores/bias", n)
         rows = 2 * units + self.vectors.output_dim
         kernel = head.weight("tag_scores/kernel", rows, n)
-        *kernels, rest = np.split(kernel, [units, 2 * units])
+        *kernels, output_kernel = np.split(kernel, [units, 2 * units])
         lstms = read_lstms(head, "encoder", self.vectors.input_dim + dim, units)
         # With the kernel that gives a score to each tag.
         self.lstms = [[*lstm, part] for lstm, part in zip(lstms, kernels)]
         self._bilstm = LiteBiLstm(self.lstms)
         self._at_output = None
-        if len(rest):
-            self._at_output = LiteDense(rest, np.zeros(n, np.float32))
+        if len(output_kernel):
+            self._at_output = LiteDense(output_kernel, np.zeros(n, np.float32))
         self.predicate_dim = dim
         if dim:
             self._marks = head.weight("encoder/predicate/embeddings", 2, dim)
@@ -87,8 +87,8 @@ class LightTagger:
             the pieces; and where they begin in their sentences.
         """
         x, at_output = self.vectors(batch)
-        for some in chunks(predicates, TOKENS_AT_ONCE, lambda p: WINDOW):
-            sentences, positions = np.transpose(some)
+        for chunk in chunks(predicates, TOKENS_AT_ONCE, lambda p: WINDOW):
+            sentences, positions = np.transpose(chunk)
             lengths = np.minimum(batch.lengths[sentences], WINDOW)
             last = batch.lengths[sentences] - lengths
             firsts = np.clip(positions - WINDOW // 2, 0, last)

@@ -173,25 +173,29 @@ _WEBANNO = re.compile(r"^(.*?)(?:\[(\d+)\])?(?:\|.*)?$")
 def _read_webanno(path, sentences):
     lines = [line for block in sentences for _, line in block]
     layers = [x.split("|") for x in lines if x.startswith("#T_SP=")]
-    column, place = 3, 3
+    column, value_column = 3, 3
     for i, (name, *features) in enumerate(layers):
         if "NamedEntity" in name or not i:
-            place = column + ("value" in features and features.index("value"))
+            has_value = "value" in features
+            value_column = column + (features.index("value") if has_value else 0)
         column += max(1, len(features))
-    last = None  # number of the span before
+    last_id = None  # of a span
 
     def parse(line):
-        nonlocal last
+        nonlocal last_id
         columns = line.split("\t")
         if line[0] == "#" or "." in columns[0]:  # a part of a token
             return None
-        if len(columns) <= place:
-            raise ValueError(f"{place + 1} columns separated by tabs are expected")
-        label, number = _WEBANNO.findall(columns[place])[0]
-        label, before, last = label.replace("\\", ""), last, number
+        if len(columns) <= value_column:
+            raise ValueError(
+                f"{value_column + 1} columns separated by tabs are expected"
+            )
+        label, span_id = _WEBANNO.findall(columns[value_column])[0]
+        label, is_inside = label.replace("\\", ""), bool(span_id) and span_id == last_id
+        last_id = span_id
         if label in ("_", ""):
             return columns[2], OUTSIDE
-        tag = f"{'I' if last and last == before else 'B'}-{label.replace('*', UNTYPED)}"
+        tag = f"{'I' if is_inside else 'B'}-{label.replace('*', UNTYPED)}"
         to_bio([tag])  # checks it
         return columns[2], tag
 
@@ -225,15 +229,15 @@ def read_roles(path: str | Path) -> list[dict]:
         rows = parse_all(path, lines, _role_columns)
         predicates = [i for i, columns in enumerate(rows) if columns[1] != "-"]
         expected = 2 + len(predicates)
-        for (number, _), row in zip(lines, rows):
+        for (line_number, _), row in zip(lines, rows):
             if len(row) != expected:
                 reason = (
                     f"{expected} columns are expected: word, predicate, and one for "
                     f"each of {len(predicates)} predicates, not {len(row)}"
                 )
-                raise malformed(path, number, reason)
+                raise malformed(path, line_number, reason)
         for column, predicate in enumerate(predicates, 2):
-            cells = [(number, row[column]) for (number, _), row in zip(lines, rows)]
+            cells = [(n, row[column]) for (n, _), row in zip(lines, rows)]
             tags = _role_tags(path, cells)
             examples.append(_frame([row[0] for row in rows], predicate, tags))
     return check_any(path, examples)

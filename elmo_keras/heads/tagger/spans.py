@@ -35,7 +35,7 @@ _BEGIN, _END = ("start", "start_offset", "begin"), ("end", "end_offset")
 _LABEL = "label", "labels", "type"
 _KLUE = re.compile(r"## \S+\t")  # the name of a text, before it
 _INLINE = re.compile(r"<([^<>]+):([A-Z]{2,})>")
-_NAMED = 5  # spans that a warning names
+_MAX_NAMES = 5  # spans that a warning names
 _WHOLE = "it is read as a whole word"
 
 
@@ -112,7 +112,7 @@ def _read_documents(documents, path, tokenizer):
         ("all", "overlap a longer one, and are left out"),
     ):
         if n := len(names := unfit[part]):
-            text = "; ".join(names[:_NAMED]) + "; …" * (n > _NAMED)
+            text = "; ".join(names[:_MAX_NAMES]) + "; …" * (n > _MAX_NAMES)
             warn(f"{path}: {n:,} of {n_spans:,} spans {message}: {text}")
     if n_skipped:
         reason = "texts have no complete, accepted annotation, and are left out."

@@ -45,7 +45,7 @@ class Tagging(Task):
         crf = not self.no_crf
         return {"tags": tags, "crf": crf, "predicate_dim": self.predicate_dim}
 
-    def check(self, train, others):
+    def check(self, train, scored):
         if len(tags := {tag for example in train for tag in example["tags"]}) < 2:
             raise ValueError(f"train should have two tags or more. Found: {min(tags)}")
         if len(tags) > MAX_CRF_TAGS and not self.no_crf:
@@ -53,7 +53,7 @@ class Tagging(Task):
                 f"train has {len(tags):,} tags, and a CRF takes {MAX_CRF_TAGS:,}. If these "
                 "are the tags, `no_crf` decides each by itself."
             )
-        super().check(train, others)
+        super().check(train, scored)
 
     def targets(self, examples, model):
         index = {tag: i for i, tag in enumerate(model.tags)}
