@@ -9,11 +9,11 @@ from elmo_keras.heads.coreference.task import Coreference as Coreference
 from elmo_keras.heads.entailment.model import ESIM as ESIM
 from elmo_keras.heads.entailment.task import Entailment as Entailment
 from elmo_keras.heads.fit import train_head as train_head
-from elmo_keras.heads.fit import train_task as train_task
 from elmo_keras.heads.head import save_head as save_head
 from elmo_keras.heads.parser.model import DependencyParser as DependencyParser
 from elmo_keras.heads.parser.readers import read_trees as read_trees
 from elmo_keras.heads.parser.task import Parsing as Parsing
+from elmo_keras.heads.run import train_task as train_task
 from elmo_keras.heads.tagger.model import Tagger as Tagger
 from elmo_keras.heads.tagger.readers import read_columns as read_columns
 from elmo_keras.heads.tagger.readers import read_conllu as read_conllu

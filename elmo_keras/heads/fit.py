@@ -2,20 +2,15 @@
 
 import contextlib
 import dataclasses
-import random
 import tempfile
-import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.base.files import only_process
-from elmo_keras.commands.command import CommandFailed
 from elmo_keras.heads.kinds import find_kind, load
-from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.pipeline import BasePipeline, pipeline
-from elmo_keras.heads.run import prepare, read_results
+from elmo_keras.heads.run import seeded, train_task
 from elmo_keras.heads.task import NONE, Settings, Task
 
 
@@ -84,7 +79,7 @@ def train_head(
                 "`fine_tune`."
             )
         train_tasks(task, run_settings, progress=progress)
-        with _seeded(run_settings.seed):
+        with seeded(run_settings.seed):
             head = pipeline(folder)
         # A temporary folder is removed with the pipeline.
         weakref.finalize(head, stack.pop_all().close)
@@ -102,66 +97,3 @@ def train_tasks(
             print(f"{folder}:")
         results.append((folder, train_task(task_of_folder, run, progress=progress)))
     return results
-
-
-def train_task(
-    task: Task,
-    settings: Settings,
-    *,
-    caches: dict[Any, LayerCache] | None = None,
-    progress: bool = False,
-) -> dict[str, Any]:
-    """Trains a model, and writes it and its scores to a folder; a finished run is read.
-
-    Neither Keras' session nor the process's random numbers change.
-
-    Args:
-        task: reads the files, and makes and scores the model.
-        settings: data, folder and numbers.
-        caches: keeps the layers of a frozen language model for further runs on the same
-            data; pass the same dict to each.
-        progress: whether to print a line for each epoch, and show bars on standard error.
-
-    Returns:
-        The content of results.json: the scores `dev` and `test`, `best_epoch`, `epochs`,
-        their `losses`, `seconds`, `seconds_per_epoch`, `examples`, the learned `mixes` and
-        the `settings`. model.keras is the model after the best epoch so far. At the end,
-        there are model_card.md and, on a frozen language model, the head: see `save_head`.
-
-    Raises:
-        ValueError, OSError: a setting, a file or the language model can't be used, or the
-            folder holds another run; nothing was written.
-        CommandFailed, FloatingPointError: training or writing failed.
-    """
-    with _seeded(settings.seed):
-        run = prepare(task, settings, progress=progress)
-        if run.finished is not None:
-            return run.finished
-        try:
-            busy = f"Another process writes to {settings.output}. Name another folder."
-            with only_process(settings.output, busy, remove=True):
-                if read_results(settings.output) is not None:
-                    raise ValueError(f"{busy} It has just finished.")
-                start = time.perf_counter()
-                cache = run.layer_cache({} if caches is None else caches, progress)
-                model = run.make_model()
-                best = run.fit(model, cache, progress)
-                seconds = round(time.perf_counter() - start, 2)
-                more = {"seconds": seconds, "cached": cache is not None}
-                return run.write(model, best, more)
-        except OSError as error:
-            raise CommandFailed(error) from error
-
-
-@contextlib.contextmanager
-def _seeded(seed):
-    """Makes weights and dropout depend on a seed; Python's random numbers are put back.
-
-    Keras takes the seeds of its layers from Python's `random`.
-    """
-    state = random.getstate()
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(state)

@@ -1,19 +1,26 @@
-"""A run of training: its settings decided once, its data and models, what it writes."""
+"""A run of training, from settings and examples to the folder of a head."""
 
 import contextlib
 import dataclasses
 import hashlib
 import json
 import os
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 
-from elmo_keras.base.files import check_same_run, installed_version, replacing
+from elmo_keras.base.files import (
+    check_same_run,
+    installed_version,
+    only_process,
+    replacing,
+)
+from elmo_keras.commands.command import CommandFailed
 from elmo_keras.commands.outputs import check_apart, check_file, check_folder
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
@@ -47,10 +54,36 @@ class Data(NamedTuple):
     test: list[dict]
 
 
-def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
-    """Reads the data and the language model of a run, and decides all its settings."""
-    arguments = settings
-    settings = resolve(settings, task.defaults)
+def train_task(
+    task: Task,
+    settings: Settings,
+    *,
+    caches: dict[Any, LayerCache] | None = None,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Trains a model, and writes it and its scores to a folder; a finished run is read.
+
+    Neither Keras' session nor the process's random numbers change.
+
+    Args:
+        task: reads the files, and makes and scores the model.
+        settings: data, folder and numbers.
+        caches: keeps the layers of a frozen language model for further runs on the same
+            data; pass the same dict to each.
+        progress: whether to print a line for each epoch, and show bars on standard error.
+
+    Returns:
+        The content of results.json: the scores `dev` and `test`, `best_epoch`, `epochs`,
+        their `losses`, `seconds`, `seconds_per_epoch`, `examples`, the learned `mixes` and
+        the `settings`. model.keras is the model after the best epoch so far. At the end,
+        there are model_card.md and, on a frozen language model, the head: see `save_head`.
+
+    Raises:
+        ValueError, OSError: a setting, a file or the language model can't be used, or the
+            folder holds another run; nothing was written.
+        CommandFailed, FloatingPointError: training or writing failed.
+    """
+    arguments, settings = settings, resolve(settings, task.defaults)
     _check_paths(settings)
     finished = read_results(settings.output)
     data = read_data(task, settings)
@@ -64,18 +97,61 @@ def prepare(task: Task, settings: Settings, *, progress: bool = False) -> "Run":
     if settings.model is not None and not settings.fine_tune:
         check_language_model(str(settings.model))
     start = _start_vectors(settings, texts)
-    elmo = _elmo_layer(settings)  # fails before training if it can't be used
-    metadata = _metadata(task, settings, data, start, elmo)
-    if finished is not None:
-        source = settings.output / RESULTS
-        check_same_run(metadata, finished["settings"], source, "Name another folder.")
-    elif progress and start.words:
-        n_words = len({token.lower() for text in texts for token in text})
-        print(f"{len(start.words):,} of {n_words:,} words have a vector", flush=True)
-    rng, n_learned = np.random.default_rng(settings.seed), max(1, round(n_examples))
-    rows = rng.permutation(len(data.train))[:n_learned]
-    data = data._replace(train=[data.train[i] for i in sorted(rows)])
-    return Run(task, settings, arguments, data, texts, start, elmo, metadata, finished)
+    with seeded(settings.seed):
+        elmo = _elmo_layer(settings)  # fails before training if it can't be used
+        metadata = _metadata(task, settings, data, start, elmo)
+        if finished is not None:
+            source, advice = settings.output / RESULTS, "Name another folder."
+            check_same_run(metadata, finished["settings"], source, advice)
+            return finished
+        if progress and start.words:
+            n = len({token.lower() for text in texts for token in text})
+            print(f"{len(start.words):,} of {n:,} words have a vector", flush=True)
+        data = data._replace(train=_draw(data.train, n_examples, settings.seed))
+        busy = f"Another process writes to {settings.output}. Name another folder."
+        try:
+            with only_process(settings.output, busy, remove=True):
+                if read_results(settings.output) is not None:
+                    raise ValueError(f"{busy} It has just finished.")
+                clock = time.perf_counter()
+                caches, digest = {} if caches is None else caches, metadata["data"]
+                cache = _layer_cache(settings, texts, digest, caches, progress)
+                model = _make_model(task, settings, data.train, start, elmo)
+                best = _fit(task, settings, data, model, cache, progress)
+                results = {"test": {}, **best.results, "examples": len(data.train)}
+                results |= {
+                    "mixes": _mixes(model),
+                    "seconds": round(time.perf_counter() - clock, 2),
+                    "cached": cache is not None,
+                    "settings": metadata,
+                }
+                if settings.model is not None and not settings.fine_tune:
+                    save_head(
+                        model,
+                        settings.model,
+                        settings.output,
+                        arrays=task.head_arrays(data.train),
+                        language=settings.model if settings.model in SCRIPTS else None,
+                        tokenizer=task.tokenizer,
+                    )
+                _write(task, arguments, data, results, best.predictions)
+                return results
+        except OSError as error:
+            raise CommandFailed(error) from error
+
+
+@contextlib.contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Makes weights and dropout depend on a seed; Python's random numbers are put back.
+
+    Keras takes the seeds of its layers from Python's `random`.
+    """
+    state = random.getstate()
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(state)
 
 
 def resolve(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
@@ -183,152 +259,109 @@ def _metadata(task, settings, data, start, elmo):
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """A training whose data is read and whose settings are decided.
+def _draw(examples, n_examples, seed):
+    """A random share of the examples, in their order."""
+    rows = np.random.default_rng(seed).permutation(len(examples))
+    return [examples[i] for i in sorted(rows[: max(1, round(n_examples))])]
 
-    Attributes:
-        task: the task.
-        settings: all settings, without None where a default applies.
-        arguments: the settings as they were given.
-        data: the examples; `train` has the share that is learned.
-        texts: the lists of tokens of all examples.
-        start: the word vectors to start with.
-        elmo: the `Elmo` layer, or None.
-        metadata: name → value of all that decides about the results.
-        finished: the results, if the folder has them already.
-    """
 
-    task: Task
-    settings: Settings
-    arguments: Settings
-    data: Data
-    texts: list[list[str]]
-    start: WordVectorFile
-    elmo: Elmo | None
-    metadata: dict[str, Any]
-    finished: dict[str, Any] | None
+def _layer_cache(settings, texts, digest, caches, progress) -> LayerCache | None:
+    """The layers of all texts; None if the language model runs in every epoch."""
+    if settings.no_cache or settings.fine_tune or settings.model is None:
+        return None
+    key = settings.model, settings.arithmetic, digest
+    if key not in caches:
+        caches.clear()  # a file of gigabytes each
+        start, arithmetic = time.perf_counter(), settings.arithmetic
+        embedder = Embedder(settings.model, layers="all", arithmetic=arithmetic)
+        caches[key] = LayerCache(embedder, texts, progress=progress)
+        if progress:
+            seconds = time.perf_counter() - start
+            print(f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True)
+    return caches[key]
 
-    def layer_cache(
-        self, caches: dict[Any, LayerCache], progress: bool
-    ) -> LayerCache | None:
-        """The layers of all texts; None if the language model runs in every epoch."""
-        settings = self.settings
-        if settings.no_cache or settings.fine_tune or settings.model is None:
-            return None
-        key = settings.model, settings.arithmetic, self.metadata["data"]
-        if key not in caches:
-            caches.clear()  # a file of gigabytes each
-            start = time.perf_counter()
-            embedder = Embedder(
-                settings.model, layers="all", arithmetic=settings.arithmetic
-            )
-            caches[key] = LayerCache(embedder, self.texts, progress=progress)
-            if progress:
-                seconds = time.perf_counter() - start
-                print(
-                    f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True
-                )
-        return caches[key]
 
-    def make_model(self) -> TaskModel:
-        settings, start, examples = self.settings, self.start, self.data.train
-        texts, n = self.task.texts(examples), settings.min_count
-        dim, longest = start.vectors.shape[1], settings.endings or 0
-        words = [*frequent_words(texts, n), *start.words] if dim else []
-        vectors = TokenVectors(
-            dict.fromkeys(words),
-            dim,
-            settings.character_dim or 0,
-            elmo=self.elmo,
-            elmo_at=settings.elmo_at,
-            dropout=settings.dropout or 0.0,
-            trainable_words=not settings.freeze_word_vectors,
-            endings=frequent_endings(texts, longest, n) if dim else (),
-        )
-        vectors.assign_word_vectors(start.words, start.vectors)
-        sizes = {"units": settings.units, "dropout": settings.layer_dropout}
-        return self.task.make_model(vectors, examples, **sizes)
+def _make_model(task, settings, examples, start, elmo) -> TaskModel:
+    texts, n = task.texts(examples), settings.min_count
+    dim = start.vectors.shape[1]
+    words = [*frequent_words(texts, n), *start.words] if dim else []
+    vectors = TokenVectors(
+        dict.fromkeys(words),
+        dim,
+        settings.character_dim,
+        elmo=elmo,
+        elmo_at=settings.elmo_at,
+        dropout=settings.dropout,
+        trainable_words=not settings.freeze_word_vectors,
+        endings=frequent_endings(texts, settings.endings, n) if dim else (),
+    )
+    vectors.assign_word_vectors(start.words, start.vectors)
+    sizes = {"units": settings.units, "dropout": settings.layer_dropout}
+    return task.make_model(vectors, examples, **sizes)
 
-    def fit(
-        self, model: TaskModel, cache: LayerCache | None, progress: bool
-    ) -> "BestEpoch":
-        """Trains a model until it is best on dev, and saves it after each better epoch."""
-        settings: Any = self.settings  # without None, but for `patience`
-        task, data = self.task, self.data
-        labels, size = task.targets(data.train, model), settings.batch_size
-        batches = model.batches(data.train, labels=labels, cache=cache, batch_size=size)
-        rate: Any = settings.learning_rate
-        if settings.schedule == "cosine":
-            n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
-            rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
-        adam: Any = keras.optimizers.Adam(rate, global_clipnorm=5.0)
-        options: Any = {"jit_compile": False}  # XLA has no strings
-        model.compile(adam, **options)
-        model(batches.inputs([0]))  # makes all variables, so that a step is traced once
-        model.optimizer.build(model.trainable_variables)
 
-        def score():
-            dev = model.batches(data.dev, cache=cache)
-            task.calibrate(model, data.dev, dev)
-            return score_model(task, model, data.dev, dev)
+def _fit(task, settings, data, model, cache, progress) -> BestEpoch:
+    """Trains a model until it is best on dev, and saves it after each better epoch."""
+    labels, size = task.targets(data.train, model), settings.batch_size
+    batches = model.batches(data.train, labels=labels, cache=cache, batch_size=size)
+    rate: Any = settings.learning_rate
+    if settings.schedule == "cosine":
+        n_steps = settings.epochs * int(batches.shuffled(0, 1).cardinality())
+        rate = keras.optimizers.schedules.CosineDecay(rate, n_steps)
+    adam: Any = keras.optimizers.Adam(rate, global_clipnorm=5.0)
+    options: Any = {"jit_compile": False}  # XLA has no strings
+    model.compile(adam, **options)
+    model(batches.inputs([0]))  # makes all variables, so that a step is traced once
+    model.optimizer.build(model.trainable_variables)
 
-        best = fit_until_best(
-            model,
-            batches,
-            score,
-            epochs=settings.epochs,
-            patience=settings.patience or settings.epochs,
-            seed=settings.seed,
-            save=lambda: self._save(model),
-            progress=progress,
-        )
-        if data.test:
-            test = model.batches(data.test, cache=cache)
-            best.results["test"] = score_model(task, model, data.test, test)[0]
-        return best
+    def score():
+        dev = model.batches(data.dev, cache=cache)
+        task.calibrate(model, data.dev, dev)
+        return score_model(task, model, data.dev, dev)
 
-    def _save(self, model):
-        folder = self.settings.output
-        folder.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / MODEL) as temporary:
-            model.save(temporary)
-        for name in HEAD_FILES[:2]:  # of another model
-            (folder / name).unlink(missing_ok=True)
+    best = fit_until_best(
+        model,
+        batches,
+        score,
+        epochs=settings.epochs,
+        patience=settings.patience or settings.epochs,
+        seed=settings.seed,
+        save=lambda: _save_model(model, settings.output),
+        progress=progress,
+    )
+    if data.test:
+        test = model.batches(data.test, cache=cache)
+        best.results["test"] = score_model(task, model, data.test, test)[0]
+    return best
 
-    def write(
-        self, model: TaskModel, best: "BestEpoch", more: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Writes the head, its card and at last the results, which are returned."""
-        folder, name = self.settings.output, self.settings.model
-        mixes = {
-            position: {
-                "weights": [round(float(w), 6) for w in mix.layer_weights()],
-                "gamma": round(float(mix.gamma), 6),
-            }
-            for position, mix in model.token_vectors.mixes.items()
+
+def _save_model(model, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / MODEL) as temporary:
+        model.save(temporary)
+    for name in HEAD_FILES[:2]:  # of another model
+        (folder / name).unlink(missing_ok=True)
+
+
+def _write(task, arguments, data, results, predictions):
+    """Writes the card, and at last the results: where they are, the run is complete."""
+    folder = arguments.output
+    with replacing(folder / CARD) as temporary:
+        write_card(temporary, task, arguments, data._asdict(), results, predictions)
+    with replacing(folder / RESULTS) as temporary:
+        text = json.dumps(results, indent=1, ensure_ascii=False)
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _mixes(model) -> dict[str, dict[str, Any]]:
+    """The learned mixes by where ELMo is added."""
+    return {
+        position: {
+            "weights": [round(float(w), 6) for w in mix.layer_weights()],
+            "gamma": round(float(mix.gamma), 6),
         }
-        results = {"test": {}, **best.results, "examples": len(self.data.train)}
-        results |= {"mixes": mixes, **more, "settings": self.metadata}
-        if name is not None and not self.settings.fine_tune:
-            save_head(
-                model,
-                name,
-                folder,
-                arrays=self.task.head_arrays(self.data.train),
-                language=name if name in SCRIPTS else None,
-                tokenizer=self.task.tokenizer,
-            )
-        with replacing(folder / CARD) as temporary:
-            data = self.data._asdict()
-            write_card(
-                temporary, self.task, self.arguments, data, results, best.predictions
-            )
-        # results.json is written last: its presence means that the run is complete.
-        with replacing(folder / RESULTS) as temporary:
-            text = json.dumps(results, indent=1, ensure_ascii=False)
-            temporary.write_text(f"{text}\n", encoding="utf-8")
-        return results
+        for position, mix in model.token_vectors.mixes.items()
+    }
 
 
 def _package_model(texts):
