@@ -189,7 +189,7 @@ def paired_tests(task: Any, rows: dict[str, Settings], seeds: Sequence[int]) -> 
 def statistics_of(task: Any, path: Path, examples: list[dict]) -> np.ndarray:
     """Counts of a saved model for each example, which `task.scores` adds up."""
     model = load_task_model(path)
-    predictions = model.results(examples, model.batches(examples))
+    predictions = model.results(model.batches(examples))
     return task.statistics(model, examples, predictions)
 
 

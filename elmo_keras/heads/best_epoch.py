@@ -16,11 +16,12 @@ from elmo_keras.heads.task import Task
 
 
 def score_model(
-    task: Task, model: TaskModel, examples: list[dict], batches: ExampleBatches
+    task: Task, model: TaskModel, batches: ExampleBatches
 ) -> tuple[dict[str, float], list]:
-    """The scores of a model on examples, from their batches; and its predictions."""
-    predictions = model.results(examples, batches)
-    return task.scores(task.statistics(model, examples, predictions)), predictions
+    """The scores of a model on the examples of batches; and its predictions."""
+    predictions = model.results(batches)
+    statistics = task.statistics(model, batches.examples, predictions)
+    return task.scores(statistics), predictions
 
 
 class BestEpoch(NamedTuple):

@@ -13,9 +13,7 @@ from elmo_keras.heads.reading import parse_all
 from elmo_keras.heads.task import Task
 
 
-def read_examples(
-    task: Task, data: Any, name: str = "examples", *, training: bool = False
-) -> list[dict]:
+def read_examples(task: Task, data: Any, name: str = "examples") -> list[dict]:
     """The examples of a file, or of labelled data in memory.
 
     Args:
@@ -24,19 +22,18 @@ def read_examples(
             lists, of texts and of labels; a data frame of pandas or polars; a data set of
             Hugging Face, whose numbers of classes become their names.
         name: of the data in memory, for errors.
-        training: whether the examples are learned.
 
     Raises:
         ValueError: an example is not as the task needs it; the message names its place.
         TypeError: the data is none of these.
     """
     if isinstance(data, (str, os.PathLike)):
-        return task.read(Path(data), training=training)
+        return task.read(Path(data))
     rows = [(f"row {i}", row) for i, row in enumerate(_rows(task, data, name))]
     if not rows:
         raise ValueError(f"`{name}` should hold examples. Received: none")
     parse_all(name, rows, _check_characters)
-    return task.read_rows(rows, name, training=training)
+    return task.read_rows(rows, name)
 
 
 def _check_characters(row):

@@ -40,7 +40,7 @@ class LabelTask(Task):
         name = "labels" if isinstance(label, list) else "label"
         return {self.row_fields[0]: text, name: label}
 
-    def read_rows(self, rows, source, *, training=False):
+    def read_rows(self, rows, source):
         """A `label` may be a list, as doccano has it; where all have one, it is the label."""
 
         def parse(row):

@@ -138,14 +138,14 @@ class TaskModel(keras.Model):
         }
         rows = zip(*columns.values())
         examples = [self.read_example(dict(zip(columns, row))) for row in rows]
-        return self.results(examples, self.batches(examples))
+        return self.results(self.batches(examples))
 
-    def results(self, examples: Sequence[Mapping], batches: ExampleBatches) -> list:
-        """Predictions for examples, from their batches."""
+    def results(self, batches: ExampleBatches) -> list:
+        """Predictions for the examples of batches."""
 
         def compute(rows):
-            scores = self._example_scores(rows, batches)
-            return self.decode(self.join_scores(scores), [examples[i] for i in rows])
+            scores = self.join_scores(self._example_scores(rows, batches))
+            return self.decode(scores, [batches.examples[i] for i in rows])
 
         return map_batches(compute, batches.by_length())
 

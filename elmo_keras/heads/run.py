@@ -220,7 +220,7 @@ def read_results(folder: Path) -> dict[str, Any] | None:
 
 def read_data(task: Task, settings: Settings) -> Data:
     """The examples of all parts; without `dev`, a share of `train` is held out."""
-    train = read_examples(task, settings.train, "train", training=True)
+    train = task.cut(read_examples(task, settings.train, "train"))
     dev, test = (
         [] if part is None else read_examples(task, part, name)
         for part, name in ((settings.dev, "dev"), (settings.test, "test"))
@@ -316,8 +316,8 @@ def _fit(task, settings, data, model, cache, progress) -> BestEpoch:
 
     def score():
         dev = model.batches(data.dev, cache=cache)
-        task.calibrate(model, data.dev, dev)
-        return score_model(task, model, data.dev, dev)
+        task.calibrate(model, dev)
+        return score_model(task, model, dev)
 
     best = fit_until_best(
         model,
@@ -331,7 +331,7 @@ def _fit(task, settings, data, model, cache, progress) -> BestEpoch:
     )
     if data.test:
         test = model.batches(data.test, cache=cache)
-        best.results["test"] = score_model(task, model, data.test, test)[0]
+        best.results["test"] = score_model(task, model, test)[0]
     return best
 
 

@@ -172,20 +172,22 @@ class Task:
     def __post_init__(self):
         check_literals(self)
 
-    def read(self, path: Path, *, training: bool = False) -> list[dict]:
+    def read(self, path: Path) -> list[dict]:
         """The examples of a file; a `ValueError` names the file and the line.
 
         JSON and tables hold the rows of `read_rows`; other files are those of `read_file`.
         """
         if self.read_file is None or is_json(path):
-            return self.read_rows(read_rows(path), path, training=training)
+            return self.read_rows(read_rows(path), path)
         return self.read_file(path)
 
-    def read_rows(
-        self, rows: Rows, source: str | Path, *, training: bool = False
-    ) -> list[dict]:
+    def read_rows(self, rows: Rows, source: str | Path) -> list[dict]:
         """The examples of dicts in memory, or of the lines of a table; errors name `source`."""
         raise NotImplementedError
+
+    def cut(self, examples: list[dict]) -> list[dict]:
+        """The parts of training examples that are each learned alone."""
+        return examples
 
     def pair(self, text: Any, label: Any) -> dict[str, Any]:
         """The row of a text, or its tokens, and its label."""
@@ -225,16 +227,16 @@ class Task:
         """The label of each example, see `ExampleBatches`."""
         raise NotImplementedError
 
-    def calibrate(
-        self, model: "TaskModel", examples: list[dict], batches: "ExampleBatches"
-    ) -> None:
+    def calibrate(self, model: "TaskModel", batches: "ExampleBatches") -> None:
         """Sets what a model decides by, so that held-out examples score best."""
 
     def head_arrays(self, examples: list[dict]) -> dict[str, np.ndarray]:
         """Weights of a head that its network lacks, by their names."""
         return {}
 
-    def statistics(self, model: Any, examples: list[dict], results: list) -> np.ndarray:
+    def statistics(
+        self, model: Any, examples: Sequence[Mapping], results: list
+    ) -> np.ndarray:
         """Counts `(examples, n)` of what a model predicts, for `scores` to add up."""
         raise NotImplementedError
 

@@ -380,7 +380,7 @@ def test_batches_of_all_shapes_have_one_graph_with_layers_and_one_without():
         lambda texts: np.zeros((len(texts), 3, max(map(len, texts)), 10)),
     ):
         for some in examples[:1], examples, examples[1:2]:
-            model.results(some, model.batches(some, cache=cache))
+            model.results(model.batches(some, cache=cache))
             n_graphs.append(model._graph.experimental_get_tracing_count())
     assert n_graphs == [1, 1, 1, 2, 2, 2]
 

@@ -40,11 +40,11 @@ class Answering(Task):
     text_fields = row_fields = "context", "question"
     written_fields = "id", "question", "text", "answers"
 
-    def read(self, path, *, training=False):
+    def read(self, path):
         """The questions of a file; warns of answers that are not at their offset."""
         return _warn_of_misplaced(readers.read_squad(path), path)
 
-    def read_rows(self, rows, source, *, training=False):
+    def read_rows(self, rows, source):
         return _warn_of_misplaced(readers.read_questions(rows, source), source)
 
     def model_options(self, examples):
@@ -66,7 +66,7 @@ class Answering(Task):
     def scores(self, statistics):
         return scores.squad_scores(statistics)
 
-    def calibrate(self, model, examples, batches):
+    def calibrate(self, model, batches):
         """Moves the score of no answer to where F1 of the examples is the highest."""
         if not model.unanswerable:
             return
@@ -74,8 +74,8 @@ class Answering(Task):
         answers = [best_answer(scores, self.longest_answer) for scores in outputs]
         margins = np.array([answer.score - answer.none for answer in answers])
         spans = [answer.span for answer in answers]
-        results = [model.result(*pair) for pair in zip(examples, spans)]
-        f1, _, has_answer = self.statistics(model, examples, results).T
+        results = [model.result(*pair) for pair in zip(batches.examples, spans)]
+        f1, _, has_answer = self.statistics(model, batches.examples, results).T
         order = np.argsort(-margins)
         gains = np.cumsum((f1 - ~has_answer.astype(bool))[order])
         n_answered = 1 + int(np.argmax(gains)) if gains.max() > 0 else 0

@@ -9,7 +9,6 @@ import numpy as np
 from elmo_keras.commands.arguments import Count, Positive
 from elmo_keras.heads.coreference import readers, scores
 from elmo_keras.heads.coreference.decoding import find_clusters
-from elmo_keras.heads.reading import is_json
 from elmo_keras.heads.task import Task
 
 
@@ -50,26 +49,26 @@ class Coreference(Task):
         "character_dim": 64,
     }
 
-    def read(self, path, *, training=False):
-        """The documents of a file; those of the training file are cut into parts."""
-        _check_scipy()
-        if is_json(path):
-            return super().read(path, training=training)
+    def __post_init__(self):
+        super().__post_init__()
+        import scipy.optimize  # noqa: F401  # scores need it: it fails before the work
+
+    def read_file(self, path):
         is_conllu = ".conllu" in Path(path).suffixes
         read = readers.read_corefud if is_conllu else readers.read_documents
-        return self._parts(read(path), training)
+        return self._filter(read(path))
 
-    def read_rows(self, rows, source, *, training=False):
-        _check_scipy()
-        return self._parts(readers.read_document_rows(rows, source), training)
+    def read_rows(self, rows, source):
+        return self._filter(readers.read_document_rows(rows, source))
 
-    def _parts(self, documents, training):
+    def _filter(self, documents):
         if self.no_singletons:
-            documents = list(map(readers.without_singletons, documents))
-        if not training:
-            return documents
-        singletons, n = readers.has_singletons(documents), self.sentences
-        parts = (readers.windows(d, n, singletons=singletons) for d in documents)
+            return list(map(readers.without_singletons, documents))
+        return documents
+
+    def cut(self, examples):
+        singletons, n = readers.has_singletons(examples), self.sentences
+        parts = (readers.windows(d, n, singletons=singletons) for d in examples)
         return [*itertools.chain(*parts)]
 
     def texts(self, examples):
@@ -101,7 +100,7 @@ class Coreference(Task):
     def scores(self, statistics):
         return scores.coreference_scores(statistics)
 
-    def calibrate(self, model, examples, batches):
+    def calibrate(self, model, batches):
         """Moves the scores of antecedents to where the examples' F1 is the highest.
 
         Most spans are no mention, so that the loss alone makes links too rare.
@@ -114,13 +113,9 @@ class Coreference(Task):
                 shifts = np.pad([-shift], (0, document["scores"].shape[1] - 1))
                 moved = document | {"scores": document["scores"] + shifts}
                 results.append(find_clusters(moved, model.singletons))
-            values = self.scores(self.statistics(model, examples, results)).values()
+            statistics = self.statistics(model, batches.examples, results)
+            values = self.scores(statistics).values()
             return next(iter(values)), -abs(shift)
 
         shift = max(np.arange(-2, 4.25, 0.25), key=f1)
         model.antecedents.scores.bias.assign_add([shift])
-
-
-def _check_scipy():
-    """Fails before files are read, and not after training, where scores need it."""
-    import scipy.optimize  # noqa: F401

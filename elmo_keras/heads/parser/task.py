@@ -44,7 +44,7 @@ class Parsing(Task):
         "endings": 3,
     }
 
-    def read_rows(self, rows, source, *, training=False):
+    def read_rows(self, rows, source):
         return readers.read_tree_rows(rows, source)
 
     def model_options(self, examples):

@@ -37,7 +37,7 @@ class Tagging(Task):
         "layer_dropout": 0.3,
     }
 
-    def read_rows(self, rows, source, *, training=False):
+    def read_rows(self, rows, source):
         return readers.read_tag_rows(rows, source)
 
     def model_options(self, examples):
@@ -148,7 +148,7 @@ class EntityTagging(SpanTagging):
             word, tag = self.columns
             check_counts(word=word, tag=tag)
 
-    def read(self, path, *, training=False):
+    def read_file(self, path):
         if self.columns is None and holds_spans(path):
             return read_spans(path, self.tokenizer)
         return readers.read_columns(path, self.columns)
@@ -157,7 +157,7 @@ class EntityTagging(SpanTagging):
         name = "text" if isinstance(text, str) else "tokens"
         return {name: text, "label" if name == "text" else "tags": label}
 
-    def read_rows(self, rows, source, *, training=False):
+    def read_rows(self, rows, source):
         return read_span_rows(rows, source, self.tokenizer)
 
     def head_arrays(self, examples):
@@ -177,7 +177,7 @@ class PredicateTagging(SpanTagging):
     def read_file(self, path):
         return readers.predicates_of_roles(readers.read_roles(path))
 
-    def read_rows(self, rows, source, *, training=False):
+    def read_rows(self, rows, source):
         return readers.predicates_of_roles(readers.read_role_rows(rows, source))
 
 
@@ -197,7 +197,7 @@ class RoleTagging(SpanTagging):
     read_file = staticmethod(readers.read_roles)
     find = staticmethod(entities.arguments)
 
-    def read_rows(self, rows, source, *, training=False):
+    def read_rows(self, rows, source):
         return readers.read_role_rows(rows, source)
 
     def parts(self, example, result=None):

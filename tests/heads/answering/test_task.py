@@ -43,9 +43,9 @@ def test_no_answer_is_given_where_that_raises_f1_most(tmp_path):
 
     def f1_with(shift):
         bias.assign([shift])
-        return score_model(task, model, examples, batches)[0]["F1"]
+        return score_model(task, model, batches)[0]["F1"]
 
-    task.calibrate(model, examples, batches)
+    task.calibrate(model, batches)
     (chosen,) = bias.numpy()
     best = max(f1_with(shift) for shift in np.linspace(chosen - 1, chosen + 1, 9))
     assert f1_with(chosen) == best

@@ -23,7 +23,7 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
         (train, {}, False),
     ]:
         task = Coreference(sentences=9, **options)
-        model = task.make_model(token_vectors(), task.read(path, training=True))
+        model = task.make_model(token_vectors(), task.cut(task.read(path)))
         assert model.singletons == learned
         documents = task.read(single)
         pairs = [max(document["clusters"], key=len) for document in documents]
@@ -72,12 +72,12 @@ def test_links_are_as_likely_as_raises_f1_most(tmp_path):
 
     def f1_with(shift):
         bias.assign(before + shift)
-        return score_model(task, model, documents, batches)[0]["CoNLL F1"]
+        return score_model(task, model, batches)[0]["CoNLL F1"]
 
     shifts = [-2, -0.5, 0, 0.5, 1, 2, 4]
     scores = [f1_with(shift) for shift in shifts]
     bias.assign(before)
-    task.calibrate(model, documents, batches)
+    task.calibrate(model, batches)
     shift = bias.numpy() - before
     assert f1_with(shift) >= max(scores) > min(scores)
 
