@@ -62,16 +62,13 @@ def _model(folder, language_model):
     return "A Keras model"
 
 
-def _is_file(data):
-    return isinstance(data, (str, os.PathLike))
-
-
 def _data(settings, examples):
     parts = []
     for part, rows in examples.items():
         data = getattr(settings, part)
         data = settings.train if data is None else data
-        source = f" of `{Path(data).name}`" if _is_file(data) else ""
+        is_file = isinstance(data, (str, os.PathLike))
+        source = f" of `{Path(data).name}`" if is_file else ""
         if rows:
             parts.append(f"{len(rows):,} examples{source} ({part})")
     return "; ".join(parts)

@@ -107,7 +107,9 @@ def train_task(
         if progress and start.words:
             n = len({token.lower() for text in texts for token in text})
             print(f"{len(start.words):,} of {n:,} words have a vector", flush=True)
-        data = data._replace(train=_draw(data.train, n_examples, settings.seed))
+        rows = np.random.default_rng(settings.seed).permutation(len(data.train))
+        learned = [data.train[i] for i in sorted(rows[: max(1, round(n_examples))])]
+        data = data._replace(train=learned)
         busy = f"Another process writes to {settings.output}. Name another folder."
         try:
             with only_process(settings.output, busy, remove=True):
@@ -257,12 +259,6 @@ def _metadata(task, settings, data, start, elmo):
         for name, value in values.items()
         if name not in UNRECORDED
     }
-
-
-def _draw(examples, n_examples, seed):
-    """A random share of the examples, in their order."""
-    rows = np.random.default_rng(seed).permutation(len(examples))
-    return [examples[i] for i in sorted(rows[: max(1, round(n_examples))])]
 
 
 def _layer_cache(settings, texts, digest, caches, progress) -> LayerCache | None:
