@@ -42,10 +42,7 @@ def _check_characters(row):
 
 
 def _rows(task: Task, data: Any, name: str) -> list[dict]:
-    if isinstance(data, tuple) and not any(
-        isinstance(column, (str, bytes, Mapping)) or not isinstance(column, Iterable)
-        for column in data
-    ):
+    if _are_columns(data):
         return _pairs(task, data, name)
     if hasattr(data, "to_dicts"):  # polars
         data = data.to_dicts()
@@ -61,6 +58,13 @@ def _rows(task: Task, data: Any, name: str) -> list[dict]:
         {key: _plain(value, classes.get(key)) for key, value in row.items()}
         for row in rows
     ]
+
+
+def _are_columns(data: Any) -> bool:
+    return isinstance(data, tuple) and all(
+        isinstance(x, Iterable) and not isinstance(x, (str, bytes, Mapping))
+        for x in data
+    )
 
 
 def _pairs(task, data, name):

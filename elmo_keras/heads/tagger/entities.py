@@ -35,11 +35,15 @@ def entities(tags: Sequence[str]) -> list[tuple[int, int, str]]:
     return spans
 
 
+def check_tag(tag: str) -> None:
+    if not TAG.fullmatch(tag):
+        raise ValueError(f"a tag should be O, or B-TYPE or I-TYPE, not {tag!r}")
+
+
 def to_bio(tags: Sequence[str]) -> list[str]:
     """Tags of the schemes IO, IOB1, BIO, BIOES, BMES and BILOU as BIO."""
     for tag in tags:
-        if not TAG.fullmatch(tag):
-            raise ValueError(f"a tag should be O, or B-TYPE or I-TYPE, not {tag!r}")
+        check_tag(tag)
     return bio_tags(entities(tags), len(tags))
 
 

@@ -24,6 +24,7 @@ from elmo_keras.heads.tagger.entities import (
     TAG,
     UNTYPED,
     bio_tags,
+    check_tag,
     full_tags,
     to_bio,
 )
@@ -49,7 +50,8 @@ def read_conllu(path: str | Path, *, entities: bool = False) -> list[dict]:
         tag = columns[3]
         if entities:
             tag = _misc_tag(columns[9])
-            to_bio([tag := full.get(tag, tag)])  # checks it
+            tag = full.get(tag, tag)
+            check_tag(tag)
         if not columns[1] or tag in ("", "_"):
             raise ValueError("the word or its part of speech is missing")
         return columns[1], tag
@@ -136,7 +138,7 @@ def read_columns(
             return None
         name = full.get(row[tag], row[tag])
         try:
-            to_bio([name])
+            check_tag(name)
         except ValueError as error:
             raise ValueError(f"{error}. `--columns` names word and tag") from None
         return (row[word], name) if row[word] else None
@@ -196,7 +198,7 @@ def _read_webanno(path, sentences):
         if label in ("_", ""):
             return columns[2], OUTSIDE
         tag = f"{'I' if is_inside else 'B'}-{label.replace('*', UNTYPED)}"
-        to_bio([tag])  # checks it
+        check_tag(tag)
         return columns[2], tag
 
     return _read_sentences(path, sentences, parse, as_bio=True)
@@ -296,7 +298,7 @@ def _role_tags(path, cells):
         nonlocal role
         bracket = _BRACKET.fullmatch(cell)
         if bracket is None or bracket["role"] and role:
-            to_bio([cell])  # checks it
+            check_tag(cell)
             return cell
         prefix, role = ("B", bracket["role"]) if bracket["role"] else ("I", role)
         tag = f"{prefix}-{role}" if role else OUTSIDE

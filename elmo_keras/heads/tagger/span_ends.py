@@ -9,7 +9,7 @@ ENDS = "ends/kernel"  # its weights in the files of a head
 _BUCKETS, _MOST_LEFT_OUT, _LONGEST_ENDING = 2**14, 6, 5
 SHAPE = _BUCKETS, _MOST_LEFT_OUT + 1  # of the kernel
 MIN_SHARE = 1 / 20  # of spans that end within a word: fewer are slips of the hand
-_RATE, _DECAY = 0.2, 1e-4
+_EPOCHS, _RATE, _DECAY = 4, 0.2, 1e-4
 
 
 class SpanEnds:
@@ -38,15 +38,13 @@ class SpanEnds:
         return int(self.kernel[rows].sum(axis=0)[: len(token)].argmax())
 
     @classmethod
-    def fit(
-        cls, examples: Sequence[tuple[str, str, int]], epochs: int = 4
-    ) -> "SpanEnds":
+    def fit(cls, examples: Sequence[tuple[str, str, int]]) -> "SpanEnds":
         """Learns, by Adagrad, from (last token, label, number of characters to leave out)."""
         kernel = np.zeros(SHAPE, np.float32)
         squares = np.full_like(kernel, 1e-8)
         rows = [[*_features(token, label)] for token, label, _ in examples]
         rng = np.random.default_rng(0)
-        for i in np.concatenate([rng.permutation(len(rows)) for _ in range(epochs)]):
+        for i in np.concatenate([rng.permutation(len(rows)) for _ in range(_EPOCHS)]):
             x = rows[i]
             scores = kernel[x].sum(axis=0)
             gradient = np.exp(scores - scores.max())
