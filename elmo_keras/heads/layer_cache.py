@@ -75,7 +75,7 @@ class LayerCache:
 
 def precompute_layers(
     model: "str | Path | Elmo | Embedder",
-    sentences: "Iterable[Sentence] | tf.data.Dataset",
+    sentences: Iterable[Sentence],
     labels: Any = None,
     *,
     batch_size: int = 32,
@@ -94,8 +94,7 @@ def precompute_layers(
     Args:
         model: any model that `Embedder` reads, an `Elmo` layer, or an `Embedder` of all
             layers, which has the next arguments already.
-        sentences: texts or lists of tokens, as in `Embedder.encode`; or a `tf.data.Dataset`
-            of texts, or of pairs of text and label, not batched.
+        sentences: texts or lists of tokens, as in `Embedder.encode`.
         labels: a label for each sentence, or an array: with one for each token, which is
             padded with −1, or of one length for all; None for a dataset without labels.
         batch_size: sentences in a batch.
@@ -111,7 +110,7 @@ def precompute_layers(
         at padding; with labels, of pairs of layers and labels.
 
     Raises:
-        ValueError: there are no sentences, or the labels or the dataset are not as above.
+        ValueError: there are no sentences, or the labels are not as above.
         OSError: the disk is full.
 
     >>> from elmo_keras import ElmoConfig
@@ -121,8 +120,6 @@ def precompute_layers(
     [(TensorShape([2, 3, 3, 10]), TensorShape([2]))]
     """
     check_counts(batch_size=batch_size)
-    if isinstance(sentences, tf.data.Dataset):
-        sentences, labels = _read_dataset(sentences, labels)
     if not isinstance(model, Embedder):
         arithmetic = None if isinstance(model, Elmo) else arithmetic
         model = Embedder(
@@ -155,23 +152,6 @@ def precompute_layers(
         shape = (None,) * (1 + targets[0].ndim)
         spec = spec, tf.TensorSpec(shape, targets[0].dtype)
     return generated(epoch, spec, -(-len(tokens) // batch_size))
-
-
-def _read_dataset(dataset, labels) -> tuple[Any, Any]:
-    specs = tf.nest.flatten(dataset.element_spec)
-    is_text = isinstance(specs[0], tf.TensorSpec) and specs[0].dtype == tf.string
-    is_text = is_text and not specs[0].shape.rank
-    if not is_text or len(specs) > 2 or int(dataset.cardinality()) == -1:
-        raise ValueError(
-            "A dataset should have texts, or pairs of a text and its label, not batched "
-            f"(`dataset.unbatch()`) and not repeated. Received: {dataset.element_spec}"
-        )
-    rows = list(dataset.as_numpy_iterator())
-    if len(specs) == 1:
-        return rows, labels
-    if labels is not None:
-        raise ValueError("The dataset has labels. Leave out `labels`.")
-    return [text for text, _ in rows], [label for _, label in rows]
 
 
 def _targets(labels, lengths) -> list[np.ndarray]:

@@ -88,18 +88,6 @@ def test_shuffled_epochs_have_every_text_once_in_another_order(embedder):
     assert first == again != second
 
 
-@pytest.mark.parametrize("with_labels", [True, False])
-def test_a_dataset_of_texts_is_read(embedder, with_labels):
-    texts = tf.data.Dataset.from_tensor_slices(TEXTS)
-    if with_labels:
-        texts = tf.data.Dataset.zip(texts, tf.data.Dataset.range(6))
-    expected = precompute_layers(embedder, TEXTS, range(6) if with_labels else None)
-    pairs = zip(precompute_layers(embedder, texts), expected, strict=True)
-    for batch, other in pairs:
-        for x, y in zip(tf.nest.flatten(batch), tf.nest.flatten(other), strict=True):
-            np.testing.assert_array_equal(x, y)
-
-
 def test_a_model_learns_the_mix_from_layers_and_reads_texts(elmo):
     labels = [np.arange(len(text.split())) % 2 for text in TEXTS]
     data = precompute_layers(elmo, TEXTS, labels, shuffle=True, seed=0)
@@ -125,12 +113,6 @@ def test_what_does_not_fit_is_refused(embedder):
         precompute_layers(embedder, TEXTS, [0, 1])
     with pytest.raises(ValueError, match="Received: none"):
         precompute_layers(embedder, [])
-    pairs = tf.data.Dataset.from_tensor_slices((TEXTS, range(6)))
-    with pytest.raises(ValueError, match="Leave out `labels`"):
-        precompute_layers(embedder, pairs, [0])
-    for wrong in (pairs.batch(2), pairs.repeat()):
-        with pytest.raises(ValueError, match="not batched"):
-            precompute_layers(embedder, wrong)
     for labels in [0, [1]], [None, None]:
         with pytest.raises(ValueError, match="arrays of one rank"):
             precompute_layers(embedder, TEXTS[:2], labels)
