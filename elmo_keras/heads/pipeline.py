@@ -333,7 +333,7 @@ def _embedder(language_model, arithmetic):
 
 @functools.lru_cache(maxsize=4)
 def _truecaser(language_model):
-    """By the model's vocabulary; None if it has none."""
+    """The truecaser of a model's vocabulary; None if the model has none."""
     options, weights = local_files(language_model)
     file = options / VOCABULARY
     if weights is not None or not file.is_file():

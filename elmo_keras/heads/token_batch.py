@@ -37,7 +37,7 @@ class TokenBatch:
 
     @functools.cached_property
     def normalized(self) -> np.ndarray:
-        """With mean 0 and variance 1 in each layer of a token, as `layer_norm` of a mix."""
+        """The layers with mean 0 and variance 1 in each token, as by `layer_norm` of a mix."""
         return normalize(self.flat)
 
 
