@@ -33,24 +33,24 @@ def read_documents(path: str | Path) -> list[dict]:
     a text for each token; `clusters`, lists of mentions, each as its first and last token
     in the document.
     """
-    documents, header, lines, number = [], None, [], 0
-    for number, line in numbered_lines(path):
+    documents, header, lines, n = [], None, [], 0
+    for n, line in numbered_lines(path):
         is_mark = line.startswith(_MARKS)
         if header is None:
             header, lines = _BEGIN.match(line), []
             if not header and line.strip(SPACES) and (is_mark or line[0] != "#"):
                 reason = "`#begin document (name); part 000` is expected."
-                raise malformed(path, number, reason)
+                raise malformed(path, n, reason)
         elif line.startswith("#end document"):
-            documents.append(_read_document(path, header, [*lines, (number, "")]))
+            documents.append(_read_document(path, header, [*lines, (n, "")]))
             header = None
         elif is_mark:
-            raise malformed(path, number, "`#end document` is expected before it.")
+            raise malformed(path, n, "`#end document` is expected before it.")
         elif not line.startswith("#"):
-            lines.append((number, line))
+            lines.append((n, line))
     if header or not documents:
         expected = "#end document" if header else "#begin document (name); part 000"
-        raise malformed(path, number, f"the file ends without `{expected}`.")
+        raise malformed(path, n, f"the file ends without `{expected}`.")
     return documents
 
 
@@ -134,20 +134,20 @@ def read_corefud(path: str | Path) -> list[dict]:
             document["speakers"].append([])
         if line.startswith("# speaker ="):
             speaker = line.partition("=")[2].strip()
-        number, *columns = conllu_columns(line) if line else "#"
-        if number == "#" or "-" in number:
+        word_id, *columns = conllu_columns(line) if line else "#"
+        if word_id == "#" or "-" in word_id:
             return
-        if is_word := number.isdecimal():
+        if is_word := word_id.isdecimal():
             document["sentences"][-1].append(columns[0])
             document["speakers"][-1].append(speaker)
             n_tokens += 1
         fields = (x for x in columns[8].split("|") if x.startswith("Entity="))
         for match in _ENTITY.finditer(next(fields, "").partition("=")[2]):
-            begins, attributes, part, of, ends = match.groups()
+            begins, attributes, part, n_parts, ends = match.groups()
             entity = attributes.split("-")[position] if begins else attributes
             if begins and part in (None, "1"):
                 opened[entity].append(n_tokens - is_word)
-            if ends and part == of:
+            if ends and part == n_parts:
                 if not opened[entity]:
                     raise ValueError(f"{entity}) ends a mention that did not begin")
                 first = opened[entity].pop()
