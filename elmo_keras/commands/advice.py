@@ -59,7 +59,12 @@ def advice(
         guess = f" Did you mean {close[0]}?" if close else ""
         return f"There is no command {name}.{guess} There are {', '.join(commands)}."
     if apps[-1].default_command is None:  # train-head without a kind
-        return None
+        kinds = [name for name in apps[-1] if name[0] != "-"]
+        if not rest or rest[0].startswith("-"):
+            return f"The kind is missing. There are {', '.join(kinds)}."
+        close = difflib.get_close_matches(rest[0].lower(), kinds, 1)
+        guess = f" Did you mean {close[0]}?" if close else ""
+        return f"There is no kind {rest[0]}.{guess} There are {', '.join(kinds)}."
     parameters = apps[-1].assemble_argument_collection()
     options = [name for p in parameters for name in p.names if name[:2] == "--"]
     example = re.search(r"\n +(elmo-keras .+)", str(apps[-1].default_command.__doc__))

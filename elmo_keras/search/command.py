@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 
+from elmo_keras.base.messages import say
 from elmo_keras.commands.arguments import Count, Words
 from elmo_keras.commands.outputs import check_file
 from elmo_keras.embed.options import EmbedderOptions
@@ -125,6 +126,8 @@ def _vectors_of_text(file, vectors, layers):
 
 def _read_queries(query, embedder):
     if not query:
+        if sys.stdin.isatty():
+            say("Type queries, one a line. Ctrl-D ends.")
         lines = lines_of(sys.stdin.buffer, "standard input")
         yield from filter(None, embedder.split(lines))
         return

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from elmo_keras.base.messages import say
 from elmo_keras.text.sentence_splitter import sentence_words
 
 # A longer line is not a sentence; it is refused before it fills the memory.
@@ -22,6 +23,8 @@ GZIP_ERRORS = gzip.BadGzipFile, EOFError, zlib.error
 def open_text(text: str, *, may_be_quoted: bool = True) -> BinaryIO:
     """The file, standard input, or the words themselves where no file can be meant."""
     if text == "-":
+        if os.isatty(0):
+            say("Type a text, one sentence or paragraph a line. Ctrl-D ends.")
         return open(0, "rb", closefd=False)
     path = Path(text)
     is_name = " " not in text.strip() or path.suffix[1:].isalpha()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from cyclopts import Parameter
 
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.commands.arguments import (
     Count,
     Index,
@@ -16,7 +17,7 @@ from elmo_keras.commands.arguments import (
     Share,
     Texts,
 )
-from elmo_keras.config import TokenizerName
+from elmo_keras.config import PRESETS, TokenizerName
 from elmo_keras.text.dictionary import SPECIAL_WORDS
 
 if TYPE_CHECKING:
@@ -154,6 +155,8 @@ class RunSettings:
     jit_compile: Annotated[bool | None, Parameter(negative="--no-jit-compile")] = None
 
     def __post_init__(self):
+        if self.preset and not self.preset.endswith(".json"):
+            check_choices(sorted(PRESETS), preset=self.preset)
         if (self.options is None) != (self.weights is None):
             raise ValueError("`options` and `weights` should be given together.")
         for name, excluded in ("init", "options"), ("zero_state", "published_state"):
