@@ -127,6 +127,15 @@ def test_labels_that_say_nothing_are_refused_and_new_ones_in_dev_named(train_ner
         ValueError, match="1,001 tags, and a CRF takes 1,000. .*`no_crf`"
     ):
         train_head("pos", train=many)
+    unanswered = {"context": "a", "question": "b", "answers": []}
+    word = {"tokens": ["It"], "upos": ["PRON"], "head": [0], "deprel": ["root"]}
+    for kind, row, lacking in (
+        ("qa", unanswered, "an answer at its `answer_start`"),
+        ("coref", {"sentences": [["a", "b"]]}, "clusters"),
+        ("ud", word, "a relation other than root"),
+    ):
+        with pytest.raises(ValueError, match=f"^train should have {lacking}.$"):
+            train_head(kind, train=[row] * 9, **options)
     several = [{"text": "a", "labels": ["p", "n"]}]
     one = [{"text": "a", "label": label} for label in "pn"]
     with pytest.raises(ValueError, match="train has one label each, and dev or test"):

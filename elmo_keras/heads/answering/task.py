@@ -47,6 +47,11 @@ class Answering(Task):
     def read_rows(self, rows, source):
         return _warn_of_misplaced(readers.read_questions(rows, source), source)
 
+    def check(self, train, others):
+        if not any(example["span"] for example in train):
+            raise ValueError("train should have an answer at its `answer_start`.")
+        super().check(train, others)
+
     def model_options(self, examples):
         return {
             "unanswerable": any(not example["answers"] for example in examples),

@@ -71,6 +71,11 @@ class Coreference(Task):
         parts = (readers.windows(d, n, singletons=singletons) for d in examples)
         return [*itertools.chain(*parts)]
 
+    def check(self, train, others):
+        if not any(example["clusters"] for example in train):
+            raise ValueError("train should have clusters.")
+        super().check(train, others)
+
     def texts(self, examples):
         return [sentence for e in examples for sentence in e["sentences"]]
 

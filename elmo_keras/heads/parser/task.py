@@ -47,6 +47,11 @@ class Parsing(Task):
     def read_rows(self, rows, source):
         return readers.read_tree_rows(rows, source)
 
+    def check(self, train, others):
+        if not {r for e in train for r in e["deprel"]} - {decoding.ROOT}:
+            raise ValueError("train should have a relation other than root.")
+        super().check(train, others)
+
     def model_options(self, examples):
         relations = {r for e in examples for r in e["deprel"]} - {decoding.ROOT}
         labels = {}
