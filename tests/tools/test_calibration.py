@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tools.calibration import calibration_error, fit_temperature, reliability
+from tools.calibration import calibration_error, fit_temperature
 
 
 def test_the_temperature_that_scores_need_is_found():
@@ -21,10 +21,8 @@ def test_the_temperature_that_scores_need_is_found():
     assert after < 0.02 < 0.05 < before
 
 
-def test_bins_have_the_mean_score_and_the_share_of_right_answers():
-    scores, right = np.array([0.5, 0.7, 0.99, 1.0]), np.array([0, 1, 1, 0])
-    assert reliability(scores, right, (0.75, 0.9, 1.0)) == [
-        (0.75, 2, 0.6, 0.5),
-        (1.0, 2, 0.995, 0.5),
-    ]
-    assert calibration_error(scores[:2], right[:2]) == pytest.approx(0.4)
+def test_the_error_is_that_of_the_bins():
+    scores, right = np.array([0.5, 0.7, 0.69, 1.0]), np.array([0, 1, 0, 1])
+    # Of two answers in one bin, the mean score is beside the share of right ones.
+    expected = (0.5 + abs(0.7 + 0.69 - 1) + 0) / 4
+    assert calibration_error(scores, right) == pytest.approx(expected)
