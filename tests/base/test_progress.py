@@ -51,15 +51,6 @@ def test_unless_told_a_terminal_shows_long_work(kind, seconds, shown, monkeypatc
     assert ("33%" in stream.getvalue()) == shown
 
 
-@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
-def test_a_line_that_stays_is_printed_between_the_states(kind):
-    stream = kind()
-    with Progress(total=2, file=stream, mininterval=0) as progress:
-        progress.say("a line\nand another")
-        progress.update(2)
-    assert "a line\nand another\n" in stream.getvalue()
-
-
 class Written:
     """A stream with what `print` needs, as some windows and notebooks have."""
 

@@ -72,7 +72,6 @@ def test_every_form_gives_the_examples_of_a_file(form, file):
     assert read_examples(task, FORMS[form]) == expected
 
 
-SPANS = [[0, 3, "PER"], [8, 12, "LOC"]]
 TOKENS, TAGS = ["Ann", "in", "Rome"], ["B-PER", "O", "B-LOC"]
 TAGGED = {"tokens": TOKENS, "tags": TAGS, "left_out": []}
 SQUAD = {"context": "Ann won.", "question": "Who?"}

@@ -11,12 +11,10 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, Embedder
+from elmo_keras import Embedder
 from elmo_keras.embed.engines import litert
-from elmo_keras.formats.model_directory import find_model, save_model
-from elmo_keras.formats.variables import published_arrays
+from elmo_keras.formats.model_directory import save_model
 from elmo_keras.hub.cache import remove_converted
-from elmo_keras.lite.convert import convert
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from tests.support.commands import command
 from tests.support.exported import elmo_layer
@@ -126,14 +124,6 @@ def test_the_models_that_were_used_last_stay_in_the_cache(cache, model_directory
     assert remove_converted(sum(sizes.values())) == 0
     assert remove_converted(1) == sizes["int8"]  # the last one stays, whatever its size
     assert files["float32"].exists() and not files["int8"].exists()
-
-
-def test_files_and_layers_are_converted_to_the_same_bytes(model_directory, tmp_path):
-    files, elmo = find_model(model_directory), Elmo.from_pretrained(model_directory)
-    mix, of_layer = elmo.mixes[0].values(), published_arrays(elmo.bilm)
-    write_lite(tmp_path / "a", convert(files.config, files.datasets, "float32"))
-    write_lite(tmp_path / "b", convert(elmo.config, of_layer, "float32", mix=mix))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_models_with_equal_names_sizes_and_times_are_two(cache, tmp_path):

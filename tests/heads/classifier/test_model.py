@@ -5,7 +5,6 @@ import pytest
 
 from elmo_keras.heads import TextClassifier, TokenVectors
 from elmo_keras.heads.classifier.model import Maxout, SelfAttentivePooling
-from elmo_keras.layers.pooling import masked_max, masked_mean
 from tests.support.reference import softmax
 
 LENGTHS = np.array([3, 0, 5, 1])
@@ -21,18 +20,11 @@ def attentive(x, mask):
     return pooling(x, mask)
 
 
-@pytest.mark.parametrize(
-    "pool, oracle",
-    [
-        (masked_mean, lambda x: x.mean(axis=0)),
-        (masked_max, lambda x: x.max(axis=0)),
-        (attentive, lambda x: softmax(x @ [0.5, -2.0]) @ x),
-    ],
-)
-def test_pooling_sees_the_real_tokens_only(pool, oracle):
+def test_attentive_pooling_sees_the_real_tokens_only():
     for x in X, -X, np.where(MASK[..., None], X, 0), np.where(MASK[..., None], -X, 0):
-        expected = [oracle(r[:n]) if n else [0, 0] for r, n in zip(x, LENGTHS)]
-        np.testing.assert_allclose(pool(x, MASK), expected, atol=1e-5)
+        rows = (r[:n] for r, n in zip(x, LENGTHS))
+        expected = [softmax(r @ [0.5, -2.0]) @ r if len(r) else [0, 0] for r in rows]
+        np.testing.assert_allclose(attentive(x, MASK), expected, atol=1e-5)
 
 
 def test_maxout_takes_the_maximum_of_its_maps():

@@ -50,16 +50,6 @@ def test_values_at_padding_change_nothing():
     np.testing.assert_array_equal(log_likelihood(crf, *wider), expected[0])
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0, 0)])
-def test_an_empty_batch_and_empty_sentences_are_legal(shape):
-    crf = LinearChainCRF(N_TAGS)
-    mask = np.ones(shape, bool)
-    scores, tags = np.ones((*shape, N_TAGS), "float32"), np.zeros(shape, int)
-    assert crf(scores, mask=mask).shape == shape
-    likelihood = crf.log_likelihood(scores, tags, mask).numpy()
-    np.testing.assert_array_equal(likelihood, np.zeros(shape[0]))
-
-
 def test_the_layer_computes_in_single_precision_at_least_and_checks_constraints():
     crf = LinearChainCRF(N_TAGS, constraints(TAGS), dtype="mixed_bfloat16")
     crf.build()
