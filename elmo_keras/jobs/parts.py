@@ -279,6 +279,7 @@ def read_part(path: Path, *, check: bool = True) -> tuple[dict[str, Any], memory
 
 
 def read_part_metadata(path: Path) -> dict[str, Any] | None:
+    """None for a part that is missing, cut short or damaged, which is made again."""
     with contextlib.suppress(OSError, ValueError):
         return read_part(path)[0]
     return None
