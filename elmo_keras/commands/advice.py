@@ -49,7 +49,7 @@ UNNAMED = "--train", "--model"  # options that people leave out before a value
 def advice(
     app: "App", commands: Iterable[str], arguments: Sequence[str], error: Exception
 ) -> str | None:
-    """What was probably meant by arguments that led to an error; None without a guess."""
+    """The probable meaning of arguments that led to an error; None without a guess."""
     names, apps, rest = app.parse_commands(arguments)
     if not names:
         name = arguments[0]

@@ -328,7 +328,7 @@ def _connect(address):
         if port.isdecimal() and "/" not in host:
             socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
         ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **local)
-    except Exception as error:  # of Ray, one that has no class of its own
+    except Exception as error:  # Ray raises some that have no class of their own
         raise ConnectionError(
             f"There should be a Ray cluster at {address}. {error}"
         ) from error

@@ -132,9 +132,9 @@ def substitutes(
     if position is None:
         positions = [i for i, token in enumerate(tokens) if token == word]
         if len(positions) != 1:
-            places = f"at the positions {positions}" if positions else "not in it"
+            where = f"at the positions {positions}" if positions else "not in it"
             raise ValueError(
-                f"--word should occur once in the sentence. {word!r} is {places}. Give "
+                f"--word should occur once in the sentence. {word!r} is {where}. Give "
                 "--position instead."
             )
         position = positions[0]

@@ -113,5 +113,5 @@ def make_optimizer(
         rate = keras.optimizers.schedules.CosineDecay(
             0.0, n_steps - rising, warmup_target=highest, warmup_steps=rising
         )
-    own = OWN.get(name) or type(keras.optimizers.get(name))
-    return own(learning_rate=rate)
+    optimizer = OWN.get(name) or type(keras.optimizers.get(name))
+    return optimizer(learning_rate=rate)
