@@ -1,17 +1,24 @@
-"""Lines for users on standard error."""
+"""Lines for users."""
 
 import contextlib
 import os
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 
 
 def say(line: str) -> None:
-    """Prints a line, unless the program has no standard error or closed it."""
+    """Prints a line on standard error, unless the program has no standard error or closed it."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
             print(line, file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    """A text in one line, without characters that a terminal would obey."""
+    text = " ".join(text.split())
+    return "".join("\ufffd" if unicodedata.category(c) == "Cc" else c for c in text)
 
 
 @contextlib.contextmanager

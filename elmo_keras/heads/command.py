@@ -9,10 +9,9 @@ from cyclopts import App, Parameter
 
 from elmo_keras.base.files import replacing
 from elmo_keras.base.markdown_table import markdown_table
-from elmo_keras.base.messages import waiting
+from elmo_keras.base.messages import printable, waiting
 from elmo_keras.commands.command import import_tensorflow
 from elmo_keras.commands.outputs import check_file
-from elmo_keras.heads.annotate.formats import printable
 from elmo_keras.heads.evaluation import percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
 from elmo_keras.heads.start import load_pipeline

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from elmo_keras.base.messages import say
+from elmo_keras.base.messages import printable, say
 from elmo_keras.commands.arguments import Count, Words
 from elmo_keras.commands.outputs import check_file
 from elmo_keras.embed.options import EmbedderOptions
@@ -108,8 +108,8 @@ def search(
         vector = embedder.encode([tokens])[0]
         for row, cosine in zip(*index_of_all.closest(vector, top)):
             id, text = sentences.sentence(row)
-            id = f"{id:,}" if isinstance(id, int) else id
-            print(f"{cosine:7.3f} {id!s:>8}  {text}", flush=True)
+            id = f"{id:,}" if isinstance(id, int) else printable(str(id))
+            print(f"{cosine:7.3f} {id:>8}  {printable(text)}", flush=True)
 
 
 def _vectors_of_text(file, vectors, layers):

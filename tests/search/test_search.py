@@ -127,11 +127,14 @@ def test_parquet_and_an_index_find_the_same_as_the_vectors_of_a_text(
 def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path):
     table = pa.concat_tables(map(pq.read_table, sorted(in_parquet.glob("*.parquet"))))
     table = table.sort_by("id")
-    for ids, shown in ([f"line {i}" for i in range(6)], "line 3"), ([None] * 6, "None"):
+    texts = [pa.array([f"\x1b{text}" for text in table["text"].to_pylist()])]
+    table = table.set_column(table.column_names.index("text"), "text", texts)
+    for ids, shown in ([f"\x07{i}" for i in range(6)], "\ufffd3"), ([None] * 6, "None"):
         named = table.set_column(0, "id", [pa.array(ids)])
         pq.write_table(named, tmp_path / "named.parquet")
         found = find(tmp_path, "--top", 1, SENTENCES[3])
-        assert found == [[(shown, SENTENCES[3])]]
+        # A terminal obeys no character of the file.
+        assert found == [[(shown, f"\ufffd{SENTENCES[3]}")]]
 
 
 def test_parquet_of_other_vectors_is_refused(vectors, model, error_of):

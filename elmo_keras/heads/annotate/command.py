@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elmo_keras.base.files import file_digest, on_disk
+from elmo_keras.base.messages import printable
 from elmo_keras.base.progress import Progress
 from elmo_keras.commands.arguments import Count, Words
 from elmo_keras.commands.command import INTERRUPTED, stopping
@@ -247,7 +248,7 @@ def ask(
     pairs = [(question, read) for question in asked]
     results = loaded.best(pairs, answers, progress=True)
     for question, best_answers in zip(questions, results):
-        print(formats.printable(question))
+        print(printable(question))
         for best in best_answers:
             if not best["text"]:
                 print(f"  no answer ({best['score']:.2f})")
@@ -257,5 +258,5 @@ def ask(
                 for spans in read.spans
                 if spans[-1][1] > best["start"]
             )
-            answer = formats.printable(best["text"])
-            print(f"  {answer} ({best['score']:.2f}): {formats.printable(sentence)}")
+            answer = printable(best["text"])
+            print(f"  {answer} ({best['score']:.2f}): {printable(sentence)}")

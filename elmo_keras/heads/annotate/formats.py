@@ -6,11 +6,11 @@ import itertools
 import json
 import string
 import tomllib
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.base.messages import printable
 from elmo_keras.heads.parser.decoding import JOINED, ROOT
 from elmo_keras.heads.parser.pipeline import WORD_COLUMNS
 from elmo_keras.heads.pipeline import Pipeline
@@ -273,12 +273,6 @@ def _outline(words, heads, relations, head=0, depth=1):
         if its_head == head:
             yield f"{'  ' * depth}{printable(word)} {printable(relation)}"
             yield from _outline(words, heads, relations, i, depth + 1)
-
-
-def printable(text: str) -> str:
-    """A text in one line, without characters that a terminal would obey."""
-    text = " ".join(text.split())
-    return "".join("\ufffd" if unicodedata.category(c) == "Cc" else c for c in text)
 
 
 def table(results: list[dict[str, Any]]) -> str:
