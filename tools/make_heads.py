@@ -128,8 +128,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "en-coref": Recipe(
             Coreference(no_singletons=True),
-            files(work / "en-coref", "-train.conll.gz", "-dev.conll")
-            | {"epochs": 12, "arithmetic": "float32"},
+            files(work / "en-coref", "-train.conll.gz", "-dev.conll"),
             "LitBank (CC BY 4.0) and OntoGUM (annotation CC BY 4.0, texts CC BY or CC "
             "BY-SA); held out: the dev of both",
             dev="LitBank and OntoGUM",
