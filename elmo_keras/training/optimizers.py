@@ -1,6 +1,7 @@
 """The optimizers of training, and an Adagrad that updates only rows with a gradient."""
 
 import re
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -113,5 +114,5 @@ def make_optimizer(
         rate = keras.optimizers.schedules.CosineDecay(
             0.0, n_steps - rising, warmup_target=highest, warmup_steps=rising
         )
-    optimizer = OWN.get(name) or type(keras.optimizers.get(name))
+    optimizer: Any = OWN.get(name) or type(keras.optimizers.get(name))
     return optimizer(learning_rate=rate)
