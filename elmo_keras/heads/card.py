@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.base.markdown_table import markdown_table
-from elmo_keras.heads.evaluation import label_statistics
+from elmo_keras.heads.evaluation import MAX_LABELS, MAX_MISTAKES, label_statistics
 from elmo_keras.heads.task import Settings, Task
 
-MAX_LABELS, MAX_MISTAKES = 20, 8
 DATA = "train", "dev", "test"
 
 

@@ -12,13 +12,12 @@ from elmo_keras.base.markdown_table import markdown_table
 from elmo_keras.base.messages import printable, waiting
 from elmo_keras.commands.command import import_tensorflow
 from elmo_keras.commands.outputs import check_file
-from elmo_keras.heads.evaluation import percentages
+from elmo_keras.heads.evaluation import MAX_LABELS, MAX_MISTAKES, percentages
 from elmo_keras.heads.kinds import KINDS, Kind, load
 from elmo_keras.heads.start import load_pipeline
 from elmo_keras.heads.task import Settings
 
 FIELDS = Parameter(name="*")  # of a dataclass: each is an option
-MAX_LABELS, MAX_MISTAKES = 20, 8
 train_head = App(
     "train-head",
     help="""Trains a head on labelled text: what `annotate`, `ask` and `pipeline` answer by.

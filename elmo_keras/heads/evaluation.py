@@ -8,7 +8,8 @@ from elmo_keras.heads.examples import read_examples
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.task import Task
 
-NOTHING = "none"  # where a label is missing
+MISSING = "none"  # where there is no label
+MAX_LABELS, MAX_MISTAKES = 20, 8  # that are printed
 
 
 class LabelScore(NamedTuple):
@@ -90,7 +91,7 @@ def label_statistics(
         if label is not None
     }
     mistakes = [
-        Mistake(a or NOTHING, b or NOTHING, n)
+        Mistake(a or MISSING, b or MISSING, n)
         for (a, b), n in counts.most_common()
         if a != b
     ]
