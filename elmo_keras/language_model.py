@@ -83,7 +83,7 @@ class LanguageModel:
         bilm: "BidirectionalLanguageModel | LiteBilm",
         vocabulary: Vocabulary,
         *,
-        tokens_at_once: int = 2**10,
+        tokens_at_once: int = 2**11,
     ):
         check_counts(tokens_at_once=tokens_at_once)
         check_softmax(bilm.vocabulary_size, vocabulary)

@@ -28,10 +28,13 @@ def waiting(what: str) -> Iterator[None]:
     It writes to the terminal itself: libraries that start may have their log kept back.
     The next line that something else prints takes its place.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    try:
+        terminal = os.dup(sys.stderr.fileno()) if sys.stderr.isatty() else None
+    except (AttributeError, OSError, ValueError):  # none, closed, or no file
+        terminal = None
+    if terminal is None:
         yield
         return
-    terminal = os.dup(sys.stderr.fileno())
 
     def show(text: str) -> None:
         os.write(terminal, f"\x1b[K{text}\r".encode())
