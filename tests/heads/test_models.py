@@ -71,7 +71,15 @@ TREES = 4 * (
     "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
 )
 DOCUMENTS = 2 * support.document(
-    [("Ann", "(0)"), ("met", "-"), None, ("She", "(0)"), ("left", "-"), None]
+    [
+        ("Ann", "(0)"),
+        ("met", "-"),
+        None,
+        ("She", "(0)"),
+        ("hurt", "-"),
+        ("herself", "(0)"),
+        None,
+    ]
 )
 
 

@@ -136,7 +136,14 @@ def test_clusters_are_lists_of_mentions(head):
             assert text[mention["start"] : mention["end"]] == mention["text"]
             assert 0 < mention["score"] <= 1
     assert clusters
-    assert pipeline(head("coref"))("") == []
+
+
+@pytest.mark.parametrize("kind", ["pos", "ner", "srl", "coref", "ud"])
+def test_a_text_without_words_has_no_results(head, kind):
+    find = pipeline(head(kind))
+    assert find(" \n") == []
+    empty, spaces, tokens, words = find(["", " ", [], "Ann saw the bank."])
+    assert empty == spaces == tokens == [] and isinstance(words, list)
 
 
 def test_answers_have_places_in_long_contexts(head, monkeypatch):

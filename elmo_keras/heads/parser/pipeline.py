@@ -25,7 +25,7 @@ class SyntaxPipeline(Pipeline):
 
     def trees(self, text: Text, predictions: Sequence) -> list[dict[str, list]]:
         """The columns of a text's sentences; no word after a space is `joined` to another."""
-        trees = [{**tree} for tree in predictions]
+        trees = [{**tree} for tree, _ in zip(predictions, text.spans)]
         for tree, spans in zip(trees, text.spans):
             ends = [-1, *(end for _, end in spans)]
             if not isinstance(text.source, str):
@@ -49,10 +49,11 @@ class SyntaxPipeline(Pipeline):
 
     def annotate(self, text, predictions):
         results = []
-        for i, tree in enumerate(predictions):
+        # A text without words has an empty sentence in `predictions` and none in `spans`.
+        for i, (tree, spans) in enumerate(zip(predictions, text.spans)):
             names = [name for name in (*WORD_COLUMNS, "score") if name in tree]
             rows = zip(*(tree[name] for name in names))
-            for (begin, end), row in zip(text.spans[i], rows):
+            for (begin, end), row in zip(spans, rows):
                 word = text.at(begin, end, sentence=i, **dict(zip(names, row)))
                 word["head"] -= 1
                 if word.get("feats") == "_":
