@@ -132,7 +132,7 @@ def add_model(folder: Path, language: str, model: str) -> dict:
     if config.dictionary is not None:
         raise ValueError(f"{model} reads tokens of a dictionary; the page reads bytes.")
     sizes = {"steps": {1: (STEPS,)}, "words": (WORDS,), "characters": ()}
-    lite = convert(config, datasets, **sizes)
+    lite = convert(config, datasets, sizes=sizes)
     parts = {**lite.graphs, **lite.arrays}
     metadata = {"config": lite.metadata["config"], "steps": STEPS, "words": WORDS}
     name = f"{language}.bin"

@@ -34,7 +34,7 @@ STEPS = (
 )
 WORDS = 1, 4, 16, 32
 CHARACTERS = 16, 20, 28
-_SIZES = {"steps": STEPS, "words": WORDS, "characters": CHARACTERS}
+SIZES = {"steps": STEPS, "words": WORDS, "characters": CHARACTERS}
 # Sizes of the float32 graphs that int8 is compared with.
 _CHECKED_SIZES = {"steps": {12: (4,)}, "words": (32,), "characters": CHARACTERS[:1]}
 
@@ -63,6 +63,7 @@ def convert(
     mix: Mapping[str, Any] | None = None,
     min_cosine: float = MIN_COSINE,
     source: str | None = None,
+    sizes: Mapping[str, Any] = SIZES,
 ) -> LiteFile:
     """A biLM and a mix of its layers for `write_lite` and `LiteElmo`, without TensorFlow.
 
@@ -71,7 +72,8 @@ def convert(
     those in float32: if they aren't good enough, matrices with outliers stay in float32.
     `datasets` are the weights by their published names, see `ModelFiles.datasets` and
     `formats.variables.published_arrays`; `mix` the values of a `ScalarMix`, by default
-    equal weights. `source` is a hash of the model's files.
+    equal weights. `source` is a hash of the model's files. `sizes` are the sizes of the
+    graphs, as in `SIZES`: words of the model's maximum of characters always have one.
 
     Returns:
         The parts of the file. Of int8, `cosines` in its metadata are the mean cosines of
@@ -91,13 +93,13 @@ def convert(
         _lite_file, config, arrays, _matrices(config, arrays), metadata
     )
     is_int8 = arithmetic == "int8"
-    file = make_file(_SIZES, math.inf if is_int8 else 0)
+    file = make_file(sizes, math.inf if is_int8 else 0)
     lite = LiteElmo(file)  # refuses what it can't run
     if is_int8:
         exact = LiteElmo(make_file(_CHECKED_SIZES, 0))
         cosines = _cosines(lite, exact)
         if min(cosines) < GOOD_COSINE:
-            file = make_file(_SIZES, _MAX_ERROR)
+            file = make_file(sizes, _MAX_ERROR)
             cosines = _cosines(LiteElmo(file), exact)
         _check_cosines(cosines, min_cosine)
     more = {"cosines": cosines, "source": source}
