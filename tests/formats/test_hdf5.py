@@ -1,6 +1,5 @@
 """The reading of untrusted HDF5 files, against libhdf5, and what is refused."""
 
-import contextlib
 import hashlib
 import io
 import tempfile
@@ -170,8 +169,7 @@ def test_loops_in_the_structures_end():
     nodes = [i for i in range(len(data)) if data[i : i + 4] == b"TREE"]
     inner = next(i for i in nodes if data[i + 5])  # a node with nodes below
     data[inner + 32 : inner + 40] = inner.to_bytes(8, "little")
-    # pyfive 1.3 finds the loop; older ones follow it to the limit.
-    with pytest.raises(ValueError, match="damaged|too much in its structures"):
+    with pytest.raises(ValueError, match="damaged"):
         reading(bytes(data))
     # The header of the root continues in itself, again and again.
     data = bytearray(content(varied))
@@ -185,8 +183,7 @@ def test_loops_in_the_structures_end():
         reading(bytes(data))
     # A link leads back to the group that holds it.
     looped = content(lambda f: f.create_group("a").__setitem__("b", f["/"]))
-    with contextlib.suppress(ValueError):  # older ones follow this to the limit, too
-        assert not reading(looped).datasets
+    assert not reading(looped).datasets
 
 
 def test_a_file_appears_whole_with_its_checksum_or_not_at_all(tmp_path):
