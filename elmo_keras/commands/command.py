@@ -176,7 +176,8 @@ def stopping() -> Iterator[threading.Event]:
             signal.signal(sent, handle)
         yield stop
     except KeyboardInterrupt as error:
-        raise Stopped(str(error), [*received, signal.SIGINT][0]) from error
+        sent = received[0] if received else signal.SIGINT
+        raise Stopped(str(error), sent) from error
     finally:
         for sent, handler in handlers.items():
             signal.signal(sent, handler)

@@ -88,8 +88,9 @@ def make_app(*, lists: bool = False) -> "App":
 
 def _refuse_elsewhere(_, value):
     """Refuses addresses of files; `arguments.Words` are none."""
-    if ELSEWHERE.fullmatch(str(value)):
-        raise ValueError(f"{value} is elsewhere. Copy it to a path here first.")
+    for path in value if isinstance(value, (list, tuple)) else [value]:
+        if ELSEWHERE.fullmatch(str(path)):
+            raise ValueError(f"{path} is elsewhere. Copy it to a path here first.")
 
 
 def _call(program, arguments):

@@ -49,9 +49,8 @@ class Text(NamedTuple):
         if part.left_out and isinstance(self.source, str):
             token = self.sentences[sentence][part.end - 1]
             ending = token[len(token) - part.left_out :]
-            starts = range(
-                end, begin, -1
-            )  # of `ending`, which the text may not compose
+            # The text may hold `ending` in another normal form.
+            starts = range(end, begin, -1)
             end = next(
                 i for i in starts if normalize("NFC", self.piece(i, end)) == ending
             )

@@ -30,10 +30,7 @@ HEAD_FILES = (
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 TRAINING = "training"  # a folder
 # Files that training and `save_model` write to a model directory.
-PARTS = (
-    *(OPTIONS, WEIGHTS, VOCABULARY, MIX, CHARACTERS, WORDS),
-    *(TRAINING, CARD, CURVES),
-)
+PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, CHARACTERS, WORDS, TRAINING, CARD, CURVES
 # The softmax and the vocabulary beside published options and weights.
 SOFTMAX_FILES = "*softmax*.hdf5", "*vocab*.txt"
 # Parts from which no vector is computed.

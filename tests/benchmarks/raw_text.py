@@ -267,12 +267,12 @@ def score_entities(
             for first, last, type_ in entities(by_id[name]["tags"]):
                 spans.append((words[first][0], words[last - 1][1], type_))
         gold.append(spans)
-    of_spacy: dict[str, Any] = {}
+    spacy_score: dict[str, Any] = {}
     if read_by_spacy:
         found = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
-        of_spacy["spaCy"] = round(micro_f1(map(count_spans, gold, found)), 2)
+        spacy_score["spaCy"] = round(micro_f1(map(count_spans, gold, found)), 2)
     for change, how, more in (
-        (str, "raw text", of_spacy),
+        (str, "raw text", spacy_score),
         (str.lower, "lower case", {}),
         (str.upper, "capitals", {}),
     ):

@@ -110,7 +110,7 @@ def test_weights_that_are_not_finite_are_not_converted(tmp_path, arithmetic):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits")
-def test_a_limit_on_the_size_of_files_is_said_before_litert_ends_the_process():
+def test_a_limit_on_the_size_read_layers_is_said_before_litert_ends_the_process():
     import resource
 
     lite = LiteDense(np.ones((40, 40), np.float32), np.ones(40, np.float32))
@@ -134,7 +134,7 @@ def elmo(request):
 
 
 @pytest.fixture
-def of_file(elmo, tmp_path):
+def read_layer(elmo, tmp_path):
     """Reads the layer from a file of an arithmetic."""
 
     def read(arithmetic):
@@ -151,8 +151,8 @@ def test_ids_of_words_are_those_of_the_layers(elmo):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_float32_gives_the_vectors_of_the_layers(elmo, of_file):
-    lite = of_file("float32")
+def test_float32_gives_the_vectors_of_the_layers(elmo, read_layer):
+    lite = read_layer("float32")
     words = sentences_of(elmo.config, LENGTHS)
     x = elmo.bilm.token_vectors(tf.constant(words)).numpy()
     np.testing.assert_allclose(lite.word_vectors(words), x, rtol=1e-5, atol=1e-5)
@@ -161,8 +161,8 @@ def test_float32_gives_the_vectors_of_the_layers(elmo, of_file):
         np.testing.assert_allclose(found, layer, rtol=1e-5, atol=1e-5)
 
 
-def test_int8_vectors_point_where_those_of_the_layers_do(elmo, of_file):
-    lite = of_file("int8")
+def test_int8_vectors_point_where_those_of_the_layers_do(elmo, read_layer):
+    lite = read_layer("int8")
     words = sentences_of(elmo.config, LENGTHS)
     x = elmo.bilm.token_vectors(tf.constant(words))
     expected = elmo.bilm.layers_of_sentences(x, LENGTHS.astype("int32"))
@@ -218,14 +218,14 @@ def test_the_published_vectors_are_reproduced(data, capsys):
 
 
 @pytest.mark.parametrize("elmo", ["as published"], indirect=True)
-def test_c_functions_of_an_unknown_version_are_tried(elmo, of_file, monkeypatch):
+def test_c_functions_of_an_unknown_version_are_tried(elmo, read_layer, monkeypatch):
     monkeypatch.setattr(runtime, "KNOWN", ("0.",))
     runtime.library.cache_clear()
-    of_file("int8")
+    read_layer("int8")
     monkeypatch.setattr(sys, "executable", "false")
     runtime.library.cache_clear()
     with pytest.raises(ImportError, match="2.* are not those of 2.1.6 to 2.3"):
-        of_file("int8")
+        read_layer("int8")
 
 
 @pytest.mark.parametrize("n", [37, 4096])
