@@ -1,5 +1,6 @@
 """The program `elmo-keras`: each command is a function, its docstring the help."""
 
+import dataclasses
 import importlib
 import re
 import sys
@@ -41,8 +42,10 @@ GROUPS = {
     },
 }
 COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
-# Addresses that no command reads; a `Path` has one slash of two.
-ELSEWHERE = re.compile(r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file):/\S+")
+# Addresses that no command reads. A `Path` has one slash of two; http and hf are for models.
+ELSEWHERE = re.compile(
+    r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file):/\S+|(https?|hf):/[^/\s]\S*"
+)
 RESUMING = "train", "embed", "annotate", "search"
 
 
@@ -88,6 +91,9 @@ def make_app(*, lists: bool = False) -> "App":
 
 def _refuse_elsewhere(_, value):
     """Refuses addresses of files; `arguments.Words` are none."""
+    if dataclasses.is_dataclass(value):
+        for field in vars(value).values():
+            _refuse_elsewhere(_, field)
     for path in value if isinstance(value, (list, tuple)) else [value]:
         if ELSEWHERE.fullmatch(str(path)):
             raise ValueError(f"{path} is elsewhere. Copy it to a path here first.")

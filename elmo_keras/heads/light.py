@@ -11,7 +11,7 @@ import numpy as np
 from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.heads.characters import CHARACTERS, WIDTHS, LightCharacters
 from elmo_keras.heads.head import Head
-from elmo_keras.heads.token_batch import TokenBatch
+from elmo_keras.heads.token_batch import TokenBatch, elmo_positions
 from elmo_keras.lite.layers import LiteBiLstm, LiteDense
 from elmo_keras.lite.scalar_mix import weighted_sum
 from elmo_keras.text.word_ids import PADDING
@@ -37,8 +37,7 @@ class LightTokenVectors:
     def __init__(self, head: Head):
         arguments = head.vectors
         self.layer_norm = head.elmo.layer_norm
-        both = "input", "output"
-        positions = both if arguments.elmo_at == "both" else (arguments.elmo_at,)
+        positions = elmo_positions(arguments.elmo_at)
         self.mixes = {p: _read_mix(head, f"encoder/{p}_mix") for p in positions}
         self.words = self.endings = self._characters = None
         if arguments.words:

@@ -32,6 +32,7 @@ from elmo_keras.heads.layer_cache import LayerCache
 from elmo_keras.heads.model import TaskModel
 from elmo_keras.heads.reading import hold_out
 from elmo_keras.heads.task import AUTO, NONE, UNRECORDED, Settings, Task
+from elmo_keras.heads.token_batch import elmo_positions
 from elmo_keras.heads.token_vectors import (
     TokenVectors,
     frequent_endings,
@@ -373,7 +374,7 @@ def _elmo_layer(settings):
         return None
     return Elmo.from_pretrained(
         settings.model,
-        num_representations=2 if settings.elmo_at == "both" else 1,
+        num_representations=len(elmo_positions(settings.elmo_at)),
         layers=settings.layers,
         l2=settings.l2 if settings.layers == "mix" else 0.0,
         layer_norm=not settings.no_layer_norm,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from elmo_keras.base.argument_checks import check_choices
 from elmo_keras.heads.texts import join
 from elmo_keras.lite.scalar_mix import normalize
 
@@ -39,6 +40,12 @@ class TokenBatch:
     def normalized(self) -> np.ndarray:
         """The layers with mean 0 and variance 1 in each token, as by `layer_norm` of a mix."""
         return normalize(self.flat)
+
+
+def elmo_positions(elmo_at: str) -> tuple[str, ...]:
+    """The places at which ELMo is added to a network: its input, its output or both."""
+    check_choices(("input", "output", "both"), elmo_at=elmo_at)
+    return ("input", "output") if elmo_at == "both" else (elmo_at,)
 
 
 def parts_of(lengths: np.ndarray) -> list[slice]:

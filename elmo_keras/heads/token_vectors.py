@@ -8,9 +8,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.base.argument_checks import check_choices, check_counts, check_names
+from elmo_keras.base.argument_checks import check_counts, check_names
 from elmo_keras.elmo import Elmo
 from elmo_keras.heads.characters import CHARACTERS, WIDTHS
+from elmo_keras.heads.token_batch import elmo_positions
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.unquantized import Embedding
 from elmo_keras.text.characters import StringSearch, characters_of_words
@@ -129,12 +130,11 @@ class TokenVectors(keras.layers.Layer):
         self.drop = keras.layers.Dropout(dropout)
 
     def _check(self):
-        check_choices(("input", "output", "both"), elmo_at=self.elmo_at)
+        n = len(elmo_positions(self.elmo_at))
         if self.character_dim % len(WIDTHS):
             raise ValueError(
                 f"`character_dim` should be even. Received: {self.character_dim}"
             )
-        n = 2 if self.elmo_at == "both" else 1
         if self.elmo is not None and self.elmo.num_representations != n:
             raise ValueError(
                 f"`elmo` should have {n} representations where `elmo_at` is "
@@ -166,9 +166,7 @@ class TokenVectors(keras.layers.Layer):
         """The mix of the biLM's layers at each place; see `layers.ScalarMix`."""
         if self.elmo is None:
             return {}
-        both = "input", "output"
-        positions = both if self.elmo_at == "both" else (self.elmo_at,)
-        return dict(zip(positions, self.elmo.mixes))
+        return dict(zip(elmo_positions(self.elmo_at), self.elmo.mixes))
 
     def build(self, input_shape=None):
         if self.built:
