@@ -1,4 +1,4 @@
-"""Heads: what is found in texts by a network on a language model, trained on labelled data."""
+"""Heads: networks on a language model, trained on labelled data, that read texts."""
 
 from elmo_keras.base.lazy_names import attach
 

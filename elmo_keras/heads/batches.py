@@ -13,8 +13,8 @@ from elmo_keras.text.length_batches import (
 )
 from elmo_keras.text.tokens import padded_tokens
 
-MAX_PAIRS = 2**25  # of tokens that a batch compares with each other
-PADDING = -1  # of labels
+MAX_PAIRS = 2**25  # pairs of tokens that a batch compares
+PADDING = -1  # pads labels
 
 
 class ExampleBatches:
@@ -94,7 +94,7 @@ def generated(
 
 
 def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
-    """The specs of a batch's fields, for one graph; of `F_layers`, layers and `dim` stay."""
+    """Specs of the fields of batches of any size, so that one graph reads all of them."""
 
     def spec(name, tensor):
         shape = [None] * tensor.shape.rank

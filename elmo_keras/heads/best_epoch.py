@@ -30,7 +30,7 @@ class BestEpoch(NamedTuple):
     Attributes:
         results: `dev`, the best scores; `best_epoch`, `epochs`, `losses` of all epochs; and
             `seconds_per_epoch`, the median without the first one, which is traced.
-        predictions: what `score` gave beside the best scores.
+        predictions: the second value of `score` in the best epoch.
     """
 
     results: dict[str, Any]
@@ -38,7 +38,7 @@ class BestEpoch(NamedTuple):
 
 
 # Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
-# for which `fit` has no place, and with equal scores the lower loss decides.
+# which `fit` can't express, and with equal scores the lower loss decides.
 def fit_until_best(
     model: keras.Model,
     batches: ExampleBatches,
@@ -52,12 +52,12 @@ def fit_until_best(
 ) -> BestEpoch:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
-    `score` gives scores, and what else is wanted of the best epoch. The first score
-    decides, higher being better; if it is equal, as F1 can be 0 in the first epochs, the
-    lower training loss. Training stops after `patience` epochs without a better one; the
-    order of the examples depends on `seed`. `save` is called after each epoch that is
-    better than those before. `score` may calibrate the model, which training then
-    continues without.
+    `score` gives scores, and a value that is kept for the best epoch. The higher first
+    score is better; if scores are equal, as F1 can be 0 in the first epochs, the lower
+    training loss is better. Training stops after `patience` epochs without a better one;
+    the order of the examples depends on `seed`. `save` is called after each epoch that is
+    better than those before. `score` may calibrate the model; training continues without
+    that change.
     """
     best, best_key, best_epoch, weights = ({}, None), None, 0, []
     losses, seconds = [], []

@@ -26,12 +26,12 @@ def write_card(
     """Writes the card of a finished run.
 
     Args:
-        path: of the card.
+        path: where the card is written.
         task: the task.
-        settings: as they were given.
+        settings: the settings as the user gave them.
         examples: train, dev and test → their examples.
         results: the content of results.json.
-        predictions: for the examples of dev.
+        predictions: those for the examples of dev.
     """
     folder = settings.output
     rows = [
@@ -87,7 +87,7 @@ def _labels(task, examples, predictions):
 
 
 def _made_by(task, settings):
-    """The command of a run on files; of data in memory, the call."""
+    """The command that repeats a run on files, or the call that repeats one in memory."""
     pairs = [
         (field, getattr(options, field.name))
         for options in (settings, task)

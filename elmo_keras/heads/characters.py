@@ -18,7 +18,7 @@ class LightCharacters:
     """The `CharacterCNN` of `TokenVectors` over each distinct word.
 
     Args:
-        embeddings: of characters, `(n_characters, size)`.
+        embeddings: the vectors of characters, `(n_characters, size)`.
         filters: for each of `WIDTHS` a kernel `(width, size, n)` and a bias `(n,)`.
     """
 

@@ -17,7 +17,7 @@ from elmo_keras.heads.kinds import KINDS, Kind, load
 from elmo_keras.heads.start import load_pipeline
 from elmo_keras.heads.task import Settings
 
-FIELDS = Parameter(name="*")  # of a dataclass: each is an option
+FIELDS = Parameter(name="*")  # each field of a dataclass is an option
 train_head = App(
     "train-head",
     help="""Trains a head on labelled text: what `annotate`, `ask` and `pipeline` answer by.

@@ -77,8 +77,8 @@ class FastBidirectional(keras.layers.Layer):
     def _run_right_padded(self, x, lengths, training):
         """The outputs of Keras' LSTMs over flat sentences.
 
-        cuDNN fails on gaps, on rows without tokens and without any row: the tokens of a
-        sentence stand together, there is a row more, and no row is empty.
+        cuDNN fails on gaps, on empty rows and on batches without a row. So the tokens of a
+        sentence stand together, each row gets a token, and the batch one more row.
         """
         lengths = tf.pad(lengths, [[0, 1]])
         at_least_one = tf.maximum(lengths, 1)

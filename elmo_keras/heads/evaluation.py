@@ -8,8 +8,8 @@ from elmo_keras.heads.examples import read_examples
 from elmo_keras.heads.kinds import find_kind, load
 from elmo_keras.heads.task import Task
 
-MISSING = "none"  # where there is no label
-MAX_LABELS, MAX_MISTAKES = 20, 8  # that are printed
+MISSING = "none"  # stands for a missing label
+MAX_LABELS, MAX_MISTAKES = 20, 8  # numbers that are printed
 
 
 class LabelScore(NamedTuple):
@@ -35,7 +35,7 @@ class Evaluation(NamedTuple):
         labels: label → F1 and number, the most frequent first; `{}` for kinds without.
         mistakes: the pairs of an expected and another label, the most frequent first.
         examples: the examples, as the kind's reader gives them.
-        predictions: what the head predicts for each, in the form of its labels.
+        predictions: the prediction for each example, in the form of its labels.
         written_fields: the fields of examples that `rows` gives; all if there are none.
     """
 
@@ -47,7 +47,7 @@ class Evaluation(NamedTuple):
     written_fields: tuple[str, ...] = ()
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Each example with what is `predicted` for it, as JSON has it."""
+        """Yields each example with its prediction as `predicted`, in types of JSON."""
         for example, predicted in zip(self.examples, self.predictions):
             names = self.written_fields or example
             yield {name: example[name] for name in names} | {"predicted": predicted}

@@ -1,4 +1,4 @@
-"""Labelled data as programs have it: files, lists, data frames and data sets."""
+"""Reads labelled data from files, lists, data frames and data sets."""
 
 import json
 import os
@@ -19,9 +19,9 @@ def read_examples(task: Task, data: Any, name: str = "examples") -> list[dict]:
     Args:
         task: reads the files, and the rows.
         data: a path; a list of dicts with the fields of the kind's files of JSON; a pair of
-            lists, of texts and of labels; a data frame of pandas or polars; a data set of
+            lists, texts and labels; a data frame of pandas or polars; a data set of
             Hugging Face, whose numbers of classes become their names.
-        name: of the data in memory, for errors.
+        name: how errors call the data in memory.
 
     Raises:
         ValueError: an example is not as the task needs it; the message names its place.
@@ -80,7 +80,7 @@ def _pairs(task, data, name):
 
 
 def _class_names(features) -> dict[str, Sequence[str]]:
-    """The names of the classes of each column of a data set that has numbers of them."""
+    """Column → the names of its classes, of a data set that holds their numbers."""
     if not isinstance(features, Mapping):
         return {}
     columns = {k: getattr(f, "feature", f) for k, f in features.items()}
@@ -89,7 +89,7 @@ def _class_names(features) -> dict[str, Sequence[str]]:
 
 
 def _plain(value: Any, names: Sequence[str] | None = None) -> Any:
-    """A value as JSON has it; numbers of classes as their names."""
+    """A value in types of JSON; the number of a class becomes its name."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):

@@ -95,7 +95,7 @@ class LabelTask(Task):
         return [index[example["label"]] for example in examples]
 
     def statistics(self, model, examples, results):
-        """Whether a label is right; or of each label whether it is, is expected and predicted."""
+        """Whether the label is right; or whether each label is right, expected and predicted."""
         if not model.multi_label:
             if "labels" in examples[0]:
                 raise ValueError("The head gives one label: examples need a `label`.")

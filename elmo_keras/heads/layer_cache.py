@@ -30,7 +30,7 @@ class LayerCache:
         sentences: lists of tokens; none of the tokens is `""`.
         folder, progress: see `precompute_layers`.
 
-    Output: of a batch of these sentences, float32 array `(batch, num_layers + 1, time,
+    Output: for a batch of these sentences, a float32 array `(batch, num_layers + 1, time,
     2 · projection_dim)`, 0 at padding, as `Elmo.all_layers` returns it.
 
     >>> from elmo_keras import ElmoConfig
@@ -54,9 +54,9 @@ class LayerCache:
         self._ends = dict(zip(distinct, ends.tolist()))
         n_tokens = int(ends[-1]) if distinct else 0
         n_layers, dim = embedder.engine.config.n_layers + 1, embedder.dim
-        shape = max(1, n_tokens), n_layers, dim  # a file is never empty
+        shape = max(1, n_tokens), n_layers, dim  # an empty file can't be mapped
         with tempfile.TemporaryFile(dir=folder) as file:
-            if hasattr(os, "posix_fallocate"):  # a full disk is an error, no signal
+            if hasattr(os, "posix_fallocate"):  # else a full disk is a signal
                 os.posix_fallocate(file.fileno(), 0, 4 * math.prod(shape))
             self._layers = np.memmap(file, np.float32, "w+", shape=shape)
         arrays = embedder.stream(distinct, progress=progress)
@@ -100,7 +100,7 @@ def precompute_layers(
         batch_size: sentences in a batch.
         shuffle: whether each epoch has another order, in batches of similar lengths;
             otherwise the order is that of the sentences, as `evaluate` and `predict` need it.
-        seed: of the order; None for another one each time.
+        seed: decides the order; None for another order each time.
         arithmetic, tokenizer: see `Embedder`.
         folder: where the layers' file is; None for the system's temporary folder.
         progress: whether to show progress on standard error.

@@ -20,7 +20,7 @@ _LSTM = "kernel", "recurrent_kernel", "bias"
 
 
 class _StringVectors:
-    """The vectors of a table for strings; row 0 is that of all others."""
+    """A table of vectors for strings; all other strings have row 0."""
 
     def __init__(self, head: Head, name: str, strings: list[str]):
         self._rows = {string: i for i, string in enumerate(strings, 1)}
@@ -32,7 +32,7 @@ class _StringVectors:
 
 
 class LightTokenVectors:
-    """`TokenVectors`: words, characters, and the mixes of ELMo's layers."""
+    """The vectors of `TokenVectors`: words, characters, and mixes of ELMo's layers."""
 
     def __init__(self, head: Head):
         arguments = head.vectors
@@ -101,7 +101,7 @@ def _read_mix(head, name):
 
 
 class LightEncoder:
-    """`TaskEncoder`: words and ELMo through the first LSTM of a head, `(tokens, dim)`."""
+    """The outputs of `TaskEncoder` for words and ELMo: `(tokens, dim)`."""
 
     def __init__(self, head: Head, units: int):
         self._vectors = LightTokenVectors(head)
@@ -133,6 +133,6 @@ def read_dense(head: Head, name: str, n_inputs: int, n_outputs: int) -> LiteDens
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
-    """Over the last axis."""
+    """Softmax over the last axis."""
     x = np.exp(x - x.max(axis=-1, keepdims=True))
     return x / x.sum(axis=-1, keepdims=True)

@@ -13,6 +13,7 @@ from elmo_keras.heads.encoder import TaskEncoder
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.heads.token_vectors import TokenVectors, named_weights
 from elmo_keras.text.length_batches import map_batches
+from elmo_keras.text.sentences import without_padding
 
 
 class TaskModel(keras.Model):
@@ -70,7 +71,7 @@ class TaskModel(keras.Model):
         self._graph = None
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of the model's class but `token_vectors`, as JSON has them."""
+        """The arguments of the model's class except `token_vectors`, in types of JSON."""
         return {"units": self.units, "dropout": self.dropout}
 
     def get_config(self):
@@ -110,11 +111,11 @@ class TaskModel(keras.Model):
 
         Args:
             x: a list of texts, each a list of tokens; or a mapping from each field of the
-                model to such a list, all of the same length. Of other inputs, such as
-                tensors and data sets, and for the other arguments see `keras.Model.predict`.
+                model to such a list, all of the same length. For other inputs, such as
+                tensors and data sets, and other arguments, see `keras.Model.predict`.
 
         Returns:
-            For lists, a list of what the model's class says.
+            For lists, a list of predictions, see the model's class.
 
         Raises:
             ValueError: a field is missing or unknown, or lists have other lengths.
@@ -131,7 +132,7 @@ class TaskModel(keras.Model):
                 f"Received the lengths {lengths}"
             )
         columns = {
-            name: [*map(_remove_padding, column)]
+            name: [*map(without_padding, column)]
             if name in self.text_fields
             else column
             for name, column in columns.items()
@@ -160,7 +161,7 @@ class TaskModel(keras.Model):
         return self.split_scores(self.outputs(batches.inputs(rows)), lengths)
 
     def scores(self, *batches: TokenBatch) -> Any:
-        """The scores that the kind's light network gives, by a batch for each text field."""
+        """The scores of the kind's light network, for a batch of each text field."""
         columns = zip(*(batch.sentences for batch in batches))
         examples = [dict(zip(self.text_fields, tokens)) for tokens in columns]
         return self.join_scores(self.example_scores(self.batches(examples)))
@@ -188,7 +189,7 @@ class TaskModel(keras.Model):
         return [part(i, n) for i, n in enumerate(lengths)]
 
     def join_scores(self, scores: list) -> Any:
-        """The scores of examples together: of flat sentences, `(tokens, …)`."""
+        """The scores of examples joined, for flat sentences `(tokens, …)`."""
         return keras.tree.map_structure(lambda *x: np.concatenate(x), *scores)
 
     def decode(self, scores: Any, examples: Sequence[Mapping]) -> list:
@@ -222,14 +223,6 @@ class TaskModel(keras.Model):
     def data_loss(self, x, y, y_pred) -> tf.Tensor:
         """The loss without penalties on weights."""
         raise NotImplementedError
-
-
-def _remove_padding(tokens):
-    """A text without the empty strings after its last token, as tensors are read."""
-    n = len(tokens)
-    while n and isinstance(tokens[n - 1], str) and not tokens[n - 1]:
-        n -= 1
-    return tokens[:n]
 
 
 def _as_array(x):

@@ -42,17 +42,21 @@ class BasePipeline:
     """The base of pipelines of one text and of two.
 
     Args:
-        name: what `pipeline` was given.
+        name: the argument of `pipeline`.
         model: the kind's network, by Keras or without TensorFlow.
         kind: the name of the kind.
         language, tokenizer: see `Card`.
         embedder: computes all layers for `model`; None for networks that contain their
             language model.
         truecase: gives sentences in one case their usual letters before they are read.
-        folder: of the head; None for a `.keras` file.
+        folder: the head's folder; None for a `.keras` file.
+
+    Attributes:
+        type: what is labelled: `words`, `entities`, `roles` or `syntax` of sentences; whole
+            `texts`; or `pairs` of texts.
     """
 
-    type: str  # what is found: in sentences "words", "entities", "roles" or "syntax"; of "texts"; of "pairs"
+    type: str
 
     def __init__(
         self,
@@ -79,7 +83,7 @@ class BasePipeline:
 
     @property
     def labels(self) -> list[str]:
-        """The names of what is found."""
+        """The names of the labels."""
         return list(self.model.labels)
 
     def check_script(self, text: Text) -> None:
@@ -116,7 +120,7 @@ class BasePipeline:
         Raises:
             ValueError: an example is malformed; the message names its place.
         """
-        # Its settings are those of commands, whose parser answers don't wait for.
+        # It imports the parser of commands, which answers don't need.
         from elmo_keras.heads.evaluation import evaluate
 
         return evaluate(self, data, **options)
@@ -162,7 +166,7 @@ class Pipeline(BasePipeline):
     """
 
     type = "texts"
-    batch_size = 2**12  # tokens, whose layers are in memory, twice
+    batch_size = 2**12  # tokens; the layers of two batches are in memory
 
     def __call__(
         self, texts: str | Iterable[Sentence], *, progress: bool | None = None
@@ -231,7 +235,7 @@ def predict_texts(
 
 
 class _Part(NamedTuple):
-    tokens: Any  # of a sentence, or what else a pipeline reads at once
+    tokens: Any  # a sentence, or what else a pipeline reads at once
     text: Text | None  # the text that ends with this part
 
 
@@ -245,7 +249,7 @@ def _parts(pipelines, texts):
 
 
 def _predict_together(pipelines, texts):
-    """Yields each text with its predictions by pipelines that split texts in the same way.
+    """Yields each text with its predictions by pipelines that split texts alike.
 
     While the networks read a batch, the embedders compute the layers of the next one.
     """

@@ -19,11 +19,11 @@ from elmo_keras.text.files import GZIP_ERRORS, lines_of, unzipped
 
 T = TypeVar("T")
 R = TypeVar("R")
-# Rows with the numbers of their lines, or other names of where they are.
+# Rows with the numbers of their lines, or with other names for errors.
 Rows = Iterable[tuple[int | str, Any]]
 HELD_OUT_RUNS = 4
 JSON_SUFFIXES = ".json", ".jsonl", ".ndjson"
-SPACES = " \t"  # what separates columns; a word may hold other white space
+SPACES = " \t"  # separate columns; a word may hold other white space
 
 
 def is_json(path: str | Path) -> bool:
@@ -76,7 +76,7 @@ def parse_all(
     lines: Iterable[tuple[int | str, T]],
     parse: Callable[[T], R | None],
 ) -> list[R]:
-    """The results of `parse` for lines, without `None`; its errors get file and line."""
+    """The results of `parse` for lines, without `None`; its errors name file and line."""
     results = []
     for line_number, line in lines:
         try:
@@ -177,7 +177,7 @@ def _csv_rows(path, lines):
 def read_strings(
     row: Mapping[str, Any], name: str, beside: str | None = None
 ) -> list[str]:
-    """The field of a row with a list of strings, as many as those of the field `beside`."""
+    """The list of strings in a field of a row, as long as that in the field `beside`."""
     values = row.get(name)
     if not isinstance(values, list) or not all(
         isinstance(x, str) and x for x in values

@@ -46,7 +46,7 @@ RESULTS = "results.json"
 # Sizes of word and character vectors where ELMo is not at the input.
 WITHOUT_ELMO = {"word_dim": 100, "character_dim": 64}
 FEW_EXAMPLES = 1000
-FEW_STEPS, MAX_EPOCHS = 600, 50  # fewer steps are too few
+MIN_STEPS, MAX_EPOCHS = 600, 50  # few examples get more epochs
 
 
 class Data(NamedTuple):
@@ -145,7 +145,7 @@ def train_task(
 
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Makes weights and dropout depend on a seed; Python's random numbers are put back.
+    """Makes weights and dropout depend on a seed; Python's random state is restored.
 
     Keras takes the seeds of its layers from Python's `random`.
     """
@@ -190,14 +190,14 @@ def resolve_sizes(settings: Settings, usual_epochs: int, n_examples: float) -> S
     batch_size = settings.batch_size
     if batch_size is None:
         batch_size = 8 if n_examples < FEW_EXAMPLES else 32
-    enough = int(min(FEW_STEPS * batch_size / n_examples, MAX_EPOCHS))
+    enough = int(min(MIN_STEPS * batch_size / n_examples, MAX_EPOCHS))
     epochs = settings.epochs
     epochs = max(usual_epochs, enough) if epochs is None else epochs
     return dataclasses.replace(settings, batch_size=batch_size, epochs=epochs)
 
 
 def _check_paths(settings):
-    """Refuses a folder that can't be written, or whose files are read."""
+    """Refuses a folder that can't be written, or that holds an input."""
     check_folder(settings.output)
     names = RESULTS, MODEL, *HEAD_FILES[:2], CARD
     outputs = [settings.output / name for name in names]
@@ -240,7 +240,7 @@ def read_data(task: Task, settings: Settings) -> Data:
 
 
 def _metadata(task, settings, data, start, elmo):
-    """All that decides about the results of a run, by name."""
+    """Everything that the results of a run depend on, by name."""
     texts = json.dumps(data, ensure_ascii=False)
     vectors = "\n".join(start.words).encode() + start.vectors.tobytes()
     fingerprints = [
@@ -268,7 +268,7 @@ def _layer_cache(settings, texts, digest, caches, progress) -> LayerCache | None
         return None
     key = settings.model, settings.arithmetic, digest
     if key not in caches:
-        caches.clear()  # a file of gigabytes each
+        caches.clear()  # each has a file of gigabytes
         start, arithmetic = time.perf_counter(), settings.arithmetic
         embedder = Embedder(settings.model, layers="all", arithmetic=arithmetic)
         caches[key] = LayerCache(embedder, texts, progress=progress)
@@ -336,12 +336,12 @@ def _save_model(model, folder):
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / MODEL) as temporary:
         model.save(temporary)
-    for name in HEAD_FILES[:2]:  # of another model
+    for name in HEAD_FILES[:2]:  # the head of an earlier model
         (folder / name).unlink(missing_ok=True)
 
 
 def _write(task, arguments, data, results, predictions):
-    """Writes the card, and at last the results: where they are, the run is complete."""
+    """Writes the card, and then the results, with which a run is complete."""
     folder = arguments.output
     with replacing(folder / CARD) as temporary:
         write_card(temporary, task, arguments, data._asdict(), results, predictions)
@@ -351,7 +351,7 @@ def _write(task, arguments, data, results, predictions):
 
 
 def _mixes(model) -> dict[str, dict[str, Any]]:
-    """The learned mixes by where ELMo is added."""
+    """The learned mixes by the position at which ELMo is added."""
     return {
         position: {
             "weights": [round(float(w), 6) for w in mix.layer_weights()],

@@ -12,7 +12,7 @@ from elmo_keras.heads.pipeline import pipeline
 
 
 def load_pipeline(name: str) -> Any:
-    """The pipeline of a head; what computes it starts without lines of its log."""
+    """The pipeline of a head, whose backend starts without its log."""
     path, backend = find_head(name), TENSORFLOW
     if path.suffix != KERAS:
         card = read_card(path)

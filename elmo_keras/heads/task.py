@@ -40,7 +40,7 @@ AUTO, NONE = "auto", "none"  # instead of a language model
 # nothing.
 UNRECORDED = "train", "dev", "test", "output", "no_cache"
 
-_MAX_LABELS = 8  # in a warning
+_MAX_LABELS = 8  # number of labels in a warning
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -152,11 +152,11 @@ class Task:
 
     kind: ClassVar[str]
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # see `TaskModel`
-    row_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # with texts of data in memory
-    # Fields of examples that files of predictions have; all if there are none.
+    row_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # hold the texts of rows
+    # Fields of examples that are written with predictions; empty for all.
     written_fields: ClassVar[tuple[str, ...]] = ()
-    read_file: ClassVar[Any] = None  # reads the kind's files that are no JSON
-    tokenizer: str = "words"  # of texts that a pipeline gets, see `split_words`
+    read_file: ClassVar[Any] = None  # reads the kind's files that are not JSON
+    tokenizer: str = "words"  # splits the texts of a pipeline, see `split_words`
     # Defaults of `Settings`; those of words and characters apply with ELMo at the input.
     defaults: ClassVar[dict[str, Any]] = {
         "learning_rate": 1e-3,
@@ -228,10 +228,10 @@ class Task:
         raise NotImplementedError
 
     def calibrate(self, model: "TaskModel", batches: "ExampleBatches") -> None:
-        """Sets what a model decides by, so that held-out examples score best."""
+        """Moves a model's thresholds to where held-out examples score best."""
 
     def head_arrays(self, examples: list[dict]) -> dict[str, np.ndarray]:
-        """Weights of a head that its network lacks, by their names."""
+        """Name → weights of a head that its network doesn't have."""
         return {}
 
     def statistics(
@@ -245,9 +245,9 @@ class Task:
         raise NotImplementedError
 
     def parts(self, example: dict, result: Any = None) -> dict[Any, str]:
-        """The labels of an example, or of its result, by what they label."""
+        """Labelled part → label, of an example or of a prediction for it."""
         return {}
 
     def companions(self) -> dict[str, "Task"]:
-        """Tasks of the same files whose heads a pipeline needs too, by their folders."""
+        """Folder → task of each further head that a pipeline needs, of the same files."""
         return {}

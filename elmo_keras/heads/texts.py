@@ -1,4 +1,4 @@
-"""Texts in sentences and tokens, with their places in the text as it came."""
+"""Texts in sentences and tokens, with the positions of the tokens."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ class Labelled(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text with its sentences; of each token the span in characters, or in tokens.
+    """A text with its sentences, and each token's span in characters or in tokens.
 
-    `number` is that of its line in a file, and `opens` what begins with it there, `newdoc`
-    or `newpar`.
+    `number` is the number of its line in a file, and `opens` says whether a document
+    (`newdoc`) or a paragraph (`newpar`) begins with it.
     """
 
     source: str | list[str]
@@ -57,7 +57,7 @@ class Text(NamedTuple):
         return self.at(begin, end, label=part.label, score=part.score)
 
     def entity(self, sentence: int, part: Labelled) -> dict[str, Any]:
-        """The same as `result`, but an acronym keeps the dot that treebanks split off at a sentence's end."""
+        """The same as `result`, but an acronym keeps its last dot at a sentence's end."""
         result = self.result(sentence, part)
         begin, end = result["start"], result["end"]
         if _ACRONYM.search(result["text"]) and self.source[end : end + 1] == ".":

@@ -1,4 +1,4 @@
-"""Tokens of some texts with the layers of the biLM: what the networks of all kinds read."""
+"""Tokens of texts with the layers of the biLM, which the networks of all kinds read."""
 
 import functools
 import itertools
@@ -49,6 +49,6 @@ def elmo_positions(elmo_at: str) -> tuple[str, ...]:
 
 
 def parts_of(lengths: np.ndarray) -> list[slice]:
-    """Where each of flat sentences of these lengths begins and ends."""
+    """The slice of each sentence of these lengths among flat sentences."""
     ends = np.cumsum(lengths).tolist()
     return [slice(*pair) for pair in itertools.pairwise([0, *ends])]

@@ -20,7 +20,7 @@ from elmo_keras.text.tokens import token_mask
 
 
 def named_weights(layer: keras.Layer, *parts: str) -> dict[str, keras.Variable]:
-    """The weights of a layer's attributes by name; those that the layer lacks have none.
+    """The weights of a layer's attributes by name, without attributes that it lacks.
 
     A layer has `PART/NAME`, by its own `named_weights`, its `parts`, or its weights' names.
     """
@@ -163,7 +163,7 @@ class TokenVectors(keras.layers.Layer):
 
     @property
     def mixes(self) -> dict:
-        """The mix of the biLM's layers at each place; see `layers.ScalarMix`."""
+        """Position → mix of the biLM's layers there, see `layers.ScalarMix`."""
         if self.elmo is None:
             return {}
         return dict(zip(elmo_positions(self.elmo_at), self.elmo.mixes))
@@ -181,7 +181,7 @@ class TokenVectors(keras.layers.Layer):
             self.elmo.build()
 
     def assign_word_vectors(self, words: Sequence[str], vectors: np.ndarray) -> None:
-        """Makes words start with given vectors, and all others with random ones of their size.
+        """Sets the first vectors of words; those of other words are random, of like size.
 
         Args:
             words: some of the layer's words, in lower case.
@@ -254,7 +254,7 @@ class TokenVectors(keras.layers.Layer):
         return tf.ensure_shape(vectors, (*tokens.shape, self.character_dim))
 
     def named_weights(self) -> dict[str, keras.Variable]:
-        """All weights but the biLM's: of `words`, `characters`, `input_mix`, `output_mix`."""
+        """All weights except the biLM's, by names such as `input_mix/gamma`."""
         weights = {
             f"{position}_mix/{weight.name}": weight
             for position, mix in self.mixes.items()
@@ -267,7 +267,7 @@ class TokenVectors(keras.layers.Layer):
         return weights | named_weights(self, "characters")
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of the class but `elmo`, as JSON has them."""
+        """The arguments of the class except `elmo`, in types of JSON."""
         return {
             "words": list(self.words),
             "word_dim": self.word_dim,
@@ -289,7 +289,7 @@ class TokenVectors(keras.layers.Layer):
 
 
 def _search(strings):
-    """Finds the ids of strings, from 1 on; 0 is that of all others."""
+    """Finds the ids of strings, from 1 on; all others have 0."""
     return StringSearch(strings, range(1, len(strings) + 1), unknown=0)
 
 

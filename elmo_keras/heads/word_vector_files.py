@@ -27,7 +27,7 @@ def read_word_vectors(
 ) -> WordVectorFile:
     """Reads the vectors of words, or of all, as text: GloVe's, word2vec's and fastText's.
 
-    Of repeated words, the first one counts. word2vec's files and fastText's `.vec` start
+    If a word is repeated, its first vector counts. word2vec's files and fastText's `.vec` start
     with the numbers of words and of dimensions, GloVe's with the first word.
     """
     rows: dict[str, np.ndarray] = {}
@@ -92,7 +92,7 @@ def _read_start(file):
 
 
 def _finite(cells):
-    """The numbers of an entry, or None if they are no finite ones."""
+    """The numbers of an entry, or None if they are not finite numbers."""
     try:
         vector = np.array(cells, np.float32)
     except ValueError:
@@ -101,7 +101,7 @@ def _finite(cells):
 
 
 def _read_text(lines, dim, n_words=0):
-    """Entries of lines; the word may contain spaces, as some of GloVe's do."""
+    """Yields each word with its numbers; a word of GloVe may contain spaces."""
     index = 0
     for index, line in enumerate(itertools.filterfalse(bytes.isspace, lines), 1):
         word, *cells = line.rstrip().rsplit(b" ", dim)

@@ -11,8 +11,8 @@ from elmo_keras.text.tokenizers import Tokenizer, find_tokenizer
 
 Sentence = str | bytes | Sequence[str | bytes]
 
-# How pandas, TensorFlow, pyarrow and PyTorch call the way to Python's or NumPy's values;
-# none of them is imported here.
+# Methods of pandas, TensorFlow, pyarrow and PyTorch that give Python's or NumPy's values;
+# none of these packages is imported here.
 _CONVERSIONS = "to_list", "to_pylist", "as_py", "numpy"
 _EXPECTED = (
     "should be a str, or a list of sentences, each a str or a list of tokens (str); "
@@ -66,11 +66,11 @@ def plain(value: Any, *, padded: bool = False) -> Any:
         return value
     rows = value.tolist()
     is_padded = value.ndim == 2 and not padded
-    return [_unpadded(row) for row in rows] if is_padded else rows
+    return [without_padding(row) for row in rows] if is_padded else rows
 
 
 def is_table(value: Any) -> bool:
-    """Whether it has named columns, as in pandas, polars, pyarrow and datasets."""
+    """Whether a value has named columns, as in pandas, polars, pyarrow and datasets."""
     return hasattr(value, "columns") or hasattr(value, "column_names")
 
 
@@ -136,7 +136,8 @@ def has_items(value):
     return isinstance(value, Iterable) and not is_refused
 
 
-def _unpadded(row):
+def without_padding(row: Sequence) -> Sequence:
+    """A row without the empty strings at its end."""
     last = len(row)
     while last and row[last - 1] in ("", b""):
         last -= 1

@@ -28,7 +28,7 @@ from elmo_keras.text.files import lines_of, open_text
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.text.scripts import N_SAMPLED, package_model_of
 
-PART_BYTES = 2**18  # of text, the least work that a kill can cost
+PART_BYTES = 2**18  # of the text of a part, whose work a kill costs
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
 
 
@@ -151,7 +151,7 @@ def _files(name):
 
 
 def _paragraphs(lines):
-    """Lines with their numbers, and what begins: a document at the start and after an empty line."""
+    """Yields each line with its number, and whether it begins a document or a paragraph."""
     opens = "newdoc"
     for line_number, line in enumerate(lines, 1):
         yield line_number, opens, line
@@ -222,8 +222,9 @@ def ask(
 ) -> None:
     """Answers questions with pieces of a text file.
 
-    TEXT is plain or gzipped; `-` is standard input, and words in quotes are a text. Each answer is the likeliest place in
-    the text, printed with its probability among all places and its sentence.
+    TEXT is plain or gzipped; `-` is standard input, and words in quotes are a text. Each
+    answer is the likeliest place in the text, printed with its probability among all
+    places and its sentence.
 
         elmo-keras ask text.txt "Who wrote it?" "When was it written?"
 

@@ -51,11 +51,11 @@ def _sentences(text, pipelines, predictions):
 
 
 def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
-    """Words and trees, flat ones without a parser; in MISC `name=`, `ROLES=`, and what stands between words.
+    """Words and trees, flat ones without a parser; MISC has entities, roles and spaces.
 
     `name=` has the BIO tag of an entity, `ROLES=` one for each predicate. Forms and
-    `SpaceAfter=No`, `SpacesAfter=` and `SpacesBefore=` give the text back. A sentence is
-    named by the number of its line and its own in this.
+    `SpaceAfter=No`, `SpacesAfter=` and `SpacesBefore=` give the text back. `sent_id` is the
+    number of the line and the number of the sentence in it.
     """
     lines, types = [], {p.type for p in pipelines}
     between = iter(_spaces(text))
@@ -96,7 +96,7 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
 
 
 def _multiword(joined):
-    """The first word of each token of several, and the one after its last."""
+    """Yields the first word of each multiword token, and the one after its last."""
     first = 0
     for i, name in enumerate([*joined, JOINED[0]]):
         if name == JOINED[0]:
@@ -110,7 +110,7 @@ def _joined(fields):
 
 
 def _spaces(text):
-    """For each token the keys of MISC for what stands before and after it."""
+    """Yields, for each token, the fields of MISC that hold the white space around it."""
     spans, end = join(text.spans), len(text.source)
     begins = [*(begin for begin, _ in spans), end]
     before = text.piece(0, begins[0])
@@ -173,7 +173,7 @@ def _frame(text, spans, predicate, roles):
 
 
 def _arcs(words, heads, relations):
-    """A drawing of a tree: words in a row, below arcs from each head with their relation."""
+    """A drawing of a tree: words in a row, below labelled arcs from their heads."""
     widths = [14 + 9 * max(map(len, pair)) for pair in zip(words, relations)]
     ends = [*itertools.accumulate(widths)]
     middles = [end - width // 2 for end, width in zip(ends, widths)]
@@ -182,7 +182,7 @@ def _arcs(words, heads, relations):
         for i, head in enumerate(heads, 1)
         if head
     )
-    levels, pieces = [0] * len(words), []  # of the arcs above each gap between words
+    levels, pieces = [0] * len(words), []  # numbers of arcs above the gaps
     for distance, first, i, head in arcs:
         level = 1 + max(levels[first - 1 : first - 1 + distance])
         levels[first - 1 : first - 1 + distance] = [level] * distance
@@ -268,7 +268,7 @@ def _text_lines(result):
 
 
 def _outline(words, heads, relations, head=0, depth=1):
-    """A line for each word with its relation, below that of its head."""
+    """Yields a line for each word with its relation, below the line of its head."""
     for i, (word, its_head, relation) in enumerate(zip(words, heads, relations), 1):
         if its_head == head:
             yield f"{'  ' * depth}{printable(word)} {printable(relation)}"

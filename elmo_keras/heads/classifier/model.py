@@ -62,8 +62,8 @@ class Maxout(keras.layers.Layer):
 class NgramScores(keras.layers.Layer):
     """Scores of labels by a text's character n-grams: `Σ_i w[row_i] / √n`, of n n-grams.
 
-    Tokens `(batch, time)` → `(batch, labels)`; `ngram_rows` finds the rows. Beside a
-    network, it knows endings and spellings that are rare or new to this.
+    Tokens `(batch, time)` → `(batch, labels)`; `ngram_rows` finds the rows. Added to
+    the scores of a network, they tell it of endings and spellings that it rarely read.
 
     Reference: Wang and Manning 2012, "Baselines and Bigrams"; Weinberger et al. 2009,
     "Feature Hashing for Large Scale Multitask Learning".
@@ -89,7 +89,7 @@ class NgramScores(keras.layers.Layer):
 def batch_ngram_rows(tokens: tf.Tensor, n_rows: int) -> tuple[tf.Tensor, tf.Tensor]:
     """The text of each n-gram of tokens `(batch, time)`, padded with `""`, and its row."""
     text = tf.strings.reduce_join(tokens, axis=1, separator=" ")
-    text = tf.strings.regex_replace(text, " *$", "")  # of the padding
+    text = tf.strings.regex_replace(text, " *$", "")  # from the padding
     ragged = tf.strings.unicode_decode(tf.strings.join([" ", text, " "]), "UTF-8")
     characters, texts = tf.cast(ragged.flat_values, tf.int64), ragged.value_rowids()
     hashed, rows = tf.fill(tf.shape(characters), tf.constant(SEED, tf.int64)), []

@@ -2,7 +2,7 @@
 
 A text is its tokens between single spaces. Each sequence of 1 to 5 of its characters
 has the row `(h ^ h >> 15) mod rows`, where h is the hash FNV-1a, 32 bits, of their code
-points. The same rows in NumPy, in TensorFlow and on the live page.
+points. NumPy, TensorFlow and the live page find the same rows.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,6 @@ def ngram_rows(tokens: Sequence[str], n_rows: int) -> np.ndarray:
 
 
 def ngram_scores(kernel: np.ndarray, texts: Sequence[Sequence[str]]) -> np.ndarray:
-    """`(texts, labels)`, as `NgramScores`."""
+    """The scores of `NgramScores`: `(texts, labels)`."""
     rows = [ngram_rows(tokens, len(kernel)) for tokens in texts]
     return np.array([kernel[r].sum(axis=0) / np.float32(len(r) ** 0.5) for r in rows])

@@ -7,7 +7,7 @@ import numpy as np
 from elmo_keras.heads.light import softmax
 
 Mention = tuple[int, int]
-# Distances of mentions from one of these up to the next share a vector.
+# Distances of mentions share a vector from one of these up to the next.
 DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64
 
 
@@ -16,7 +16,7 @@ def find_clusters(
 ) -> list[list[Mention]]:
     """The clusters of a document, from the outputs of `CoreferenceModel`.
 
-    A span is linked to its best antecedent. With `singletons`, one that is linked to no
+    A span is linked to its best antecedent. With `singletons`, a span that is linked to no
     other is a cluster as well, if its `mention_scores` is above 0.
     """
     best = scores["scores"].argmax(axis=1)[:, None]
@@ -40,11 +40,11 @@ def find_clusters(
 def mention_scores(
     scores: Mapping[str, np.ndarray], clusters: Sequence[Sequence[Mention]]
 ) -> dict[Mention, float]:
-    """How likely the mentions of clusters belong there, from the same outputs.
+    """How likely each mention belongs to its cluster, from the same outputs.
 
     It is the probability that a mention has an antecedent in its cluster, or that of the
-    strongest link to it, whichever is higher; and of a cluster of one mention that it is a
-    mention without an antecedent.
+    strongest link to it, whichever is higher. For the only mention of a cluster, it is the
+    probability of being a mention without an antecedent.
     """
     spans = _spans(scores)
     index = {span: i for i, cluster in enumerate(clusters) for span in cluster}

@@ -65,7 +65,7 @@ class SpanVectors(keras.layers.Layer):
     def _heads(self, x, h, tokens, inside):
         """The weighted sums over spans, by first token: (tokens, longest, input_dim)."""
         width = tf.range(self.longest)
-        until = width[:, None] >= width  # of each width its tokens
+        until = width[:, None] >= width  # the tokens of each width
         scores = tf.gather(self.head_scores(h)[:, 0], tokens)
         weights = masked_softmax(scores[:, None], until & inside[:, None])
         return tf.matmul(weights, tf.gather(x, tokens))

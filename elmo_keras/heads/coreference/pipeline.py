@@ -9,9 +9,9 @@ from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.texts import join, pieces
 from elmo_keras.heads.token_batch import TokenBatch
 
-# Tokens that are read at once, with the rest of the last sentence; of a sentence; and, with
-# padding, of a part.
-MAX_LINKED, MAX_SENTENCE, MAX_PADDED = 4000, 250, 2**16
+MAX_LINKED = 4000  # tokens of a part, whose last sentence may be longer
+MAX_SENTENCE = 250  # tokens
+MAX_PADDED = 2**16  # tokens of a part, with padding
 
 
 class CoreferencePipeline(Pipeline):
@@ -21,13 +21,13 @@ class CoreferencePipeline(Pipeline):
     one of its cluster.
     """
 
-    batch_size = 1  # so that each part of a text is one
+    batch_size = 1  # each part of a text is a batch
 
     def __init__(
         self, name: str, model: Any, *, embedder: Embedder | None = None, **options: Any
     ):
         super().__init__(name, model, **options)
-        self._embedder = embedder  # of the sentences of a part, not of the part
+        self._embedder = embedder  # reads the sentences of a part
 
     def split(self, text):
         sentences = [piece for s in text.sentences for piece in pieces(s, MAX_SENTENCE)]

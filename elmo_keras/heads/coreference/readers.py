@@ -178,7 +178,7 @@ def has_singletons(documents: Iterable[Mapping]) -> bool:
 def windows(
     document: Mapping, n_sentences: int, *, singletons: bool = False
 ) -> list[dict]:
-    """A document in parts of `n_sentences`, each with its clusters of several mentions, or all."""
+    """A document in parts of `n_sentences`, each with its clusters."""
     parts, begin = [], 0
     for i in range(0, len(document["sentences"]), n_sentences):
         part = {k: document[k][i : i + n_sentences] for k in ("sentences", "speakers")}

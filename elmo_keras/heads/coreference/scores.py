@@ -1,6 +1,6 @@
 """Scores of coreference as CoNLL-2012's scorer counts.
 
-`…_statistics` has counts for each document, of which `…_scores` takes sums.
+`coreference_statistics` counts in each document; the scores are of the sums.
 """
 
 from collections.abc import Hashable, Sequence
@@ -14,7 +14,7 @@ METRICS = "MUC", "B³", "CEAF φ4", "CEAF φ3"
 def coreference_statistics(
     keys: Sequence[Clusters], responses: Sequence[Clusters]
 ) -> np.ndarray:
-    """Both parts of each metric's recall and precision, for each document: (documents, 16).
+    """The fractions of each metric's recall and precision by document: (documents, 16).
 
     Precision is the metric with keys and responses exchanged.
     """
@@ -37,7 +37,7 @@ def _recalls(key, response):
     cluster_of = {
         mention: i for i, cluster in enumerate(response) for mention in cluster
     }
-    common = np.zeros((len(key), len(response)))  # mentions
+    common = np.zeros((len(key), len(response)))  # numbers of mentions
     for row, cluster in zip(common, key):
         for mention in cluster_of.keys() & cluster:
             row[cluster_of[mention]] += 1
@@ -60,7 +60,7 @@ def metric_scores(statistics: np.ndarray) -> dict[str, tuple[float, float, float
     scores = {}
     totals = statistics.sum(axis=0).reshape(len(METRICS), 2, 2)
     for name, sides in zip(METRICS, totals.tolist()):
-        recall, precision = (n / of if of else 0.0 for n, of in sides)
+        recall, precision = (n / all_ if all_ else 0.0 for n, all_ in sides)
         total = precision + recall
         f1 = 2 * precision * recall / total if total else 0.0
         scores[name] = precision, recall, f1

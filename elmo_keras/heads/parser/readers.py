@@ -59,9 +59,9 @@ def _read_word(index, columns, joined):
         raise ValueError(f"word {index} is expected, not {word_id}")
     if not form or "_" in (upos, relation) or not head.isdecimal():
         raise ValueError("a form, a part of speech, a head and a relation are expected")
-    known = None if lemma == "_" != form else lemma
+    lemma = None if lemma == "_" != form else lemma
     mark = JOINED[index in joined]
-    return form, known, upos, xpos, feats, int(head), relation, mark
+    return form, lemma, upos, xpos, feats, int(head), relation, mark
 
 
 def _why_no_tree(heads: Sequence[int]) -> str | None:

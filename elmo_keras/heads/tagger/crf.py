@@ -75,7 +75,7 @@ class LinearChainCRF(keras.layers.Layer):
 
 
 def _at_least_float32(scores):
-    """Sums over a sentence need it."""
+    """Scores as sums over a sentence need them."""
     scores = tf.convert_to_tensor(scores)
     return tf.cast(scores, tf.float32) if scores.dtype.size < 4 else scores
 
@@ -171,9 +171,10 @@ def log_marginals(
 def tag_log_probabilities(
     scores: tf.Tensor, ids: tf.Tensor, crf: Crf | None
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Logarithms of the probabilities of tags, int32 `(batch, time)`, −1 at padding.
+    """Log probabilities of tags, int32 `(batch, time)`, −1 at padding.
 
-    Of each tag alone, and after the tag of the token before it; 0 at padding.
+    The first are those of each tag alone, the second those of a tag after the tag of the
+    token before; both are 0 at padding.
     """
 
     def at_tags(values):

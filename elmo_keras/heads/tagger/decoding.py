@@ -98,9 +98,9 @@ class Crf(NamedTuple):
 
 
 def _by_step(lengths):
-    """The tokens of flat sentences by their step, those of the longest sentences first.
+    """The tokens of flat sentences step by step, and the bounds of each step.
 
-    And where each step begins and ends among them.
+    In a step, the tokens of the longest sentences come first.
     """
     longest = np.argsort(-lengths, kind="stable")
     starts, counts = (np.cumsum(lengths) - lengths)[longest], lengths[longest]
@@ -165,7 +165,7 @@ class TagDecoder(NamedTuple):
         ]
 
     def _best(self, scores, lengths):
-        """See `Crf.decode`."""
+        """The ids of the best tags and their probabilities, see `Crf.decode`."""
         if not len(scores):
             return (np.zeros(0, int), *np.zeros((2, 0), np.float32))
         if self.crf is not None:

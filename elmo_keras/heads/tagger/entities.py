@@ -56,7 +56,7 @@ def bio_tags(spans: Iterable[tuple[int, int, str]], n_tokens: int) -> list[str]:
 
 
 def full_tags(tags: Iterable[str]) -> dict[str, str]:
-    """The tags that all tags of a file mean, where they are types or prefixes alone.
+    """Tag → the tag that it stands for, in a file with types or prefixes alone.
 
     >>> full_tags(["O", "PERSON"]), full_tags("OIB")["I"]
     ({'PERSON': 'I-PERSON'}, 'I-ENTITY')

@@ -94,7 +94,7 @@ def span_probabilities(
 ) -> tf.Tensor:
     """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none.
 
-    From the logarithms of the probabilities of tags, see `crf.tag_log_probabilities`.
+    `alone` and `after` are the results of `crf.tag_log_probabilities`.
     """
     first, last = tf.maximum(spans.begins, 0), tf.maximum(spans.ends - 1, 0)
     sums = tf.cumsum(after, axis=1)

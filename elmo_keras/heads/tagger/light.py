@@ -40,7 +40,7 @@ class LightTagger:
         kernel = head.weight("tag_scores/kernel", rows, n)
         *kernels, output_kernel = np.split(kernel, [units, 2 * units])
         lstms = read_lstms(head, "encoder", self.vectors.input_dim + dim, units)
-        # With the kernel that gives a score to each tag.
+        # The kernel of the scores is applied by the graphs of the LSTMs.
         self.lstms = [[*lstm, part] for lstm, part in zip(lstms, kernels)]
         self._bilstm = LiteBiLstm(self.lstms)
         self._at_output = None
@@ -75,16 +75,16 @@ class LightTagger:
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Scores of tags for given predicates, some predicates at a time.
 
-        A sentence is read once for each of its predicates; of a longer one, the `WINDOW`
-        tokens around the predicate.
+        A sentence is read once for each of its predicates; of a long one, only the `WINDOW`
+        tokens around the predicate are read.
 
         Args:
             batch: sentences.
-            predicates: of each predicate the index of its sentence, and its position there.
+            predicates: the index of each predicate's sentence, and its position there.
 
         Yields:
-            scores as `scores`, of a piece of the sentence for each predicate; the lengths of
-            the pieces; and where they begin in their sentences.
+            The scores of a piece of the sentence for each predicate, as `scores` has them;
+            the lengths of the pieces; and where they begin in their sentences.
         """
         x, at_output = self.vectors(batch)
         for chunk in chunks(predicates, TOKENS_AT_ONCE, lambda p: WINDOW):

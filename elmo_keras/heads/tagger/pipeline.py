@@ -68,7 +68,7 @@ class RolePipeline(Pipeline):
         return self.model.decoder.labels
 
     def predict(self, batch):
-        """For each predicate of each sentence, itself and its roles."""
+        """The frames of each sentence: its predicates, each with its roles."""
         finder = self.predicates
         rows = finder.decoder.label(finder.scores(batch), batch.lengths)
         predicates = [(i, span) for i, spans in enumerate(rows) for span in spans]

@@ -114,7 +114,7 @@ def read_columns(
         return read_conllu(path, entities=True)
     else:
         word, tag = _find_columns(rows, names)
-    # After ids, a word and its tag there may be more columns in some lines.
+    # After ids, a word and its tag, some lines may have more columns.
     n_read = tag + 1 if 0 < word == tag - 1 and not (names or columns) else None
     rows = [row[:n_read] for row in rows]
     lengths = collections.Counter(map(len, rows))
@@ -168,7 +168,7 @@ def _are_ids(rows, i):
     return all(any(map(str.isdecimal, row[i])) for row in rows)
 
 
-_NAMES = "NE", "NER", "NAME"  # of columns with entities
+_NAMES = "NE", "NER", "NAME"  # columns with entities
 _WEBANNO = re.compile(r"^(.*?)(?:\[(\d+)\])?(?:\|.*)?$")
 
 
@@ -181,7 +181,7 @@ def _read_webanno(path, sentences):
             has_value = "value" in features
             value_column = column + (features.index("value") if has_value else 0)
         column += max(1, len(features))
-    last_id = None  # of a span
+    last_id = None  # the id of the span at the token before
 
     def parse(line):
         nonlocal last_id
@@ -277,7 +277,7 @@ def _read_propbank(path, block, names):
 
 
 def _role_columns(line):
-    """The word, its predicate and the roles; of CoNLL-2012's columns, these alone."""
+    """The word, its predicate and the roles, also from CoNLL-2009 and CoNLL-2012."""
     columns = _columns(line)
     if len(columns) > 13 and columns[0].isdecimal() and columns[8].isdecimal():
         word, predicate, *roles = columns[1], columns[13], *columns[14:]  # CoNLL-2009

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-ENDS = "ends/kernel"  # its weights in the files of a head
-_BUCKETS, _MOST_LEFT_OUT, _LONGEST_ENDING = 2**14, 6, 5
-SHAPE = _BUCKETS, _MOST_LEFT_OUT + 1  # of the kernel
-MIN_SHARE = 1 / 20  # of spans that end within a word: fewer are slips of the hand
+ENDS = "ends/kernel"  # the name of its weights in a head
+_BUCKETS, _MAX_LEFT_OUT, _LONGEST_ENDING = 2**14, 6, 5
+SHAPE = _BUCKETS, _MAX_LEFT_OUT + 1
+MIN_SHARE = 1 / 20  # of the spans; if fewer end within a word, these are mistakes
 _EPOCHS, _RATE, _DECAY = 4, 0.2, 1e-4
 
 
@@ -49,7 +49,7 @@ class SpanEnds:
             scores = kernel[x].sum(axis=0)
             gradient = np.exp(scores - scores.max())
             gradient /= gradient.sum()
-            gradient[min(examples[i][2], _MOST_LEFT_OUT)] -= 1
+            gradient[min(examples[i][2], _MAX_LEFT_OUT)] -= 1
             gradient = gradient + _DECAY * kernel[x]
             squares[x] += np.square(gradient)
             kernel[x] -= _RATE * gradient / np.sqrt(squares[x])

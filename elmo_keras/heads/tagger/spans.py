@@ -28,14 +28,14 @@ from elmo_keras.text.sentence_splitter import sentence_words
 
 BRAT, DOC_BIN = ".ann", ".spacy"
 _BRAT_SPAN = re.compile(r"T\S+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)")
-# Where rows of JSON hold spans, and spans their bounds and labels.
+# The keys of spans in rows of JSON, and of bounds and labels in spans.
 _SPANS = "spans", "label", "labels", "entities"
-_ANNOTATIONS = "annotations", "completions"  # of Label Studio, now and until 2020
+_ANNOTATIONS = "annotations", "completions"  # Label Studio, now and until 2020
 _BEGIN, _END = ("start", "start_offset", "begin"), ("end", "end_offset")
 _LABEL = "label", "labels", "type"
-_KLUE = re.compile(r"## \S+\t")  # the name of a text, before it
+_KLUE = re.compile(r"## \S+\t")  # precedes a text and names it
 _INLINE = re.compile(r"<([^<>]+):([A-Z]{2,})>")
-_MAX_NAMES = 5  # spans that a warning names
+_MAX_NAMES = 5  # number of spans that a warning names
 _WHOLE = "it is read as a whole word"
 
 
@@ -43,13 +43,13 @@ class Span(NamedTuple):
     begin: int  # characters
     end: int
     label: str
-    text: str | None = None  # as the file has it
+    text: str | None = None  # its text in the file
 
 
 class Document(NamedTuple):
     path: Path
     text: str
-    spans: list[tuple[int | str, Span]]  # with their lines
+    spans: list[tuple[int | str, Span]]  # with the number of its line
 
 
 def holds_spans(path: Path) -> bool:
@@ -90,7 +90,7 @@ def read_span_rows(
 def _read_documents(documents, path, tokenizer):
     examples, n_skipped, n_spans = [], 0, 0
     labels: dict[str, str] = {}  # tag → its label
-    unfit = collections.defaultdict(list)  # what doesn't fit words → names of spans
+    unfit = collections.defaultdict(list)  # part that doesn't fit → names of spans
     for document in documents:
         if document is None:
             n_skipped += 1
@@ -121,7 +121,7 @@ def _read_documents(documents, path, tokenizer):
 
 
 def _documents(path: Path) -> Iterator[Document | dict | None]:
-    """Each document; an example that has tokens already; None for what isn't annotated."""
+    """Yields a document, an example if the file has tokens, or None without annotation."""
     if path.is_dir():
         files = sorted(path.rglob(f"*{BRAT}"))
         if not files:
@@ -156,7 +156,7 @@ def _read_inline(path, line_number, line):
 
 
 def _rows_within(rows):
-    """The texts within rows that hold many, as of NER Annotator and NIKL."""
+    """Yields rows, and the texts of rows of NER Annotator and NIKL, which hold many."""
     for line, row in rows:
         if "classes" in row and "annotations" in row:
             pairs = filter(None, row["annotations"])
@@ -197,7 +197,7 @@ def _read_brat(path):
             if joined.split() != text.split():
                 reason = f"{label} is {joined!r}, not {text!r}"
                 raise malformed(path, line_number, reason)
-            text = None  # which leaves out what lies between
+            text = None  # it lacks the characters between the pieces
         spans.append((line_number, Span(begin, end, label, text)))
     return Document(path, content, spans)
 
@@ -231,7 +231,7 @@ def _read_row(path, line, row):
 
 
 def _text(row):
-    """The text of a row; of Label Studio's `data`, `text` or the only string."""
+    """The text of a row; in Label Studio's `data`, it is `text` or the only string."""
     text = data = row.get("data", row)
     if isinstance(data, dict):
         texts = [value for value in data.values() if isinstance(value, str)]
@@ -243,7 +243,7 @@ def _text(row):
 
 
 def _labelled_spans(row) -> Sequence[Any] | None:
-    """The spans of a row; of several people's, the first; None if nobody has read it."""
+    """The spans of a row by its first annotator; None if it has none."""
     for key in _ANNOTATIONS:
         if key in row:
             done = [a for a in row[key] if not a.get("was_cancelled")]
@@ -286,7 +286,7 @@ def _tag(label):
 def _in_code_points(text, spans):
     """The spans of a text, counted in code points.
 
-    Label Studio counts as JavaScript does, to which 𝒜 and emoji are two.
+    Label Studio counts as JavaScript does, in which 𝒜 and emoji are two characters.
     """
 
     def fit(spans):
