@@ -248,7 +248,7 @@ def _top_layer(bilm, tokens, lengths):
     return tf.split(tf.cast(layers[-1], tf.float32), 2, axis=-1)
 
 
-_computing_process: int | None = None  # the id of the one that computes, kept by a fork
+_computing_process: int | None = None  # its id; a fork keeps it
 
 
 def check_process() -> None:

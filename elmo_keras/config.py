@@ -187,7 +187,7 @@ class ElmoConfig:
 
     @classmethod
     def from_any(cls, config: "ElmoConfig | Mapping[str, Any]") -> "ElmoConfig":
-        """The configuration itself, or one of these fields."""
+        """The configuration itself, or the one with these fields."""
         if isinstance(config, Mapping):
             return cls(**config)
         if not isinstance(config, cls):

@@ -33,7 +33,7 @@ def with_scores(text: str, rows: Sequence[dict]) -> str:
 
 
 def table(rows: Sequence[dict], choice: str) -> str:
-    """The rows of some pipelines; what is said besides is for the card of a single one."""
+    """The rows of some pipelines; further sentences are for the card of a single one."""
     listed, *words = choice.split(", ")
     names = listed.split()
     rows = [row for row in rows if row["pipeline"] in names]

@@ -108,7 +108,7 @@ class ElmoModel:
         limit: int = 100,
         full: bool = False,
     ) -> str:
-        """Reads any model that `Embedder` reads; `full` for `get_elmo_substitutes`."""
+        """Reads any model that `Embedder` reads; `get_elmo_substitutes` needs `full`."""
         self._embedder = Embedder(directory, layers="all", **self._settings)
         self.vector_size = self._embedder.dim
         self.n_layers = self._embedder.engine.config.n_layers + 1

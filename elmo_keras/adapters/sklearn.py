@@ -57,7 +57,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.tokenizer = tokenizer
 
     def fit(self, X: Any = None, y: Any = None) -> "ElmoVectorizer":
-        """Reads the model; `X` and `y` are not looked at."""
+        """Reads the model; `X` and `y` have no effect."""
         check_choices(get_args(Pooling), pooling=self.pooling)
         settings = self.get_params(deep=False)
         del settings["normalize"]

@@ -59,7 +59,7 @@ class _Component:
         return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], batch_size: int = 128) -> Iterator[Doc]:
-        """Yields the documents with what the component adds."""
+        """Yields the documents with the component's annotation."""
         for docs in minibatch(stream, batch_size):
             self._annotate(docs)
             yield from docs
@@ -118,9 +118,9 @@ class ElmoPipe(_Component):
 
 
 class _Analyzer(_Component):
-    """Runs a pipeline over the sentences of documents; a document without any is one."""
+    """Runs a pipeline over the sentences of documents, or over documents without any."""
 
-    type = "words"  # the pipeline's
+    type = "words"  # the type of the pipeline
 
     def __init__(self, nlp: Language, name: str, model: str):
         super().__init__(absolute_head(model), self._load_pipeline)
@@ -156,7 +156,7 @@ class _Analyzer(_Component):
     },
 )
 class ElmoEntities(_Analyzer):
-    """Adds to `doc.ents` what does not overlap the entities of an earlier component.
+    """Adds entities to `doc.ents` that overlap none of an earlier component.
 
     Args:
         model: a pipeline of entities, see `elmo_keras.pipeline`.
@@ -259,7 +259,7 @@ class ElmoSyntax(_Analyzer):
 
 
 def _read(doc):
-    """A document's sentences, whose places are those of tokens."""
+    """The sentences of a document, with spans in tokens."""
     sentences = [sentence for sentence in _split_sentences(doc) if sentence]
     return Text(
         [token.text for token in doc],

@@ -1,1 +1,1 @@
-"""Files, progress, checks of arguments: what every room may import, and imports none."""
+"""Files, progress and checks, which all packages may import and which import none."""

@@ -1,4 +1,4 @@
-"""Checks of what constructors are given: a ValueError names the argument."""
+"""Checks of the arguments of constructors: a ValueError names the argument."""
 
 import dataclasses
 import re
@@ -62,7 +62,7 @@ def check_literals(instance: Any) -> None:
 
 
 def check_names(**values: Any) -> None:
-    """Refuses what is no list of different names, such as a string."""
+    """Refuses anything but a list of different names, such as a string."""
     expected = "a list of one or more names, each once"
 
     def are_names(v):
@@ -76,7 +76,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def check_lines(**values: Sequence[str]) -> None:
-    """Refuses strings that outputs, lines and columns of text, can't hold."""
+    """Refuses strings that lines and columns of text can't hold."""
     for name, strings in values.items():
         for text in filter(_CONTROL.search, map(str, strings)):
             expected = "one line without tabs and control characters"
@@ -84,13 +84,13 @@ def check_lines(**values: Sequence[str]) -> None:
 
 
 def check_labels(**values: Any) -> None:
-    """Refuses what are no names of labels, see `check_names` and `check_lines`."""
+    """Refuses bad names of labels, see `check_names` and `check_lines`."""
     check_names(**values)
     check_lines(**values)
 
 
 def check_finite(name: str, values: Any, rank: int = 0) -> None:
-    """Refuses what is no number, or no numbers with rank 1, that float32 can hold."""
+    """Refuses anything but numbers, or lists of numbers, that float32 can hold."""
     array = np.asarray(values)
     received = f"Received: {array.tolist()!s:.200}"
     if array.dtype.kind not in "iuf" or array.ndim != rank:
@@ -112,13 +112,13 @@ def _check(values, is_right, expected):
 
 
 def shortened(value: object) -> str:
-    """`repr(value)`, without most of it where it is very long or deep."""
+    """`repr(value)`, which is cut if it is very long or deep."""
     text = _REPR.repr(value)
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"
 
 
 def warn(message: str) -> None:
-    """Warns of what a call of the package got, at the line of this call."""
+    """Warns at the line that called the package."""
     frame, level = sys._getframe(1), 2
     while frame and frame.f_globals.get("__name__", "").startswith("elmo_keras"):
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,4 @@
-"""Packages that are optional: what installs them, and what is said where one is missing."""
+"""Optional packages: how to install them, and errors that say that one is missing."""
 
 import importlib
 import importlib.util
@@ -26,7 +26,7 @@ EXTRAS = {
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs what an extra of the package names."""
+    """The command that installs an extra of the package."""
     return f"pip install 'elmo-keras[{extra}] @ {SOURCE}'"
 
 

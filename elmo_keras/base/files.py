@@ -13,7 +13,7 @@ from typing import Any
 from elmo_keras.base.messages import say
 
 LOCK = "lock"
-_DIGESTS = re.compile("([0-9a-f]{64})+")  # SHA-256, which tells a reader nothing
+_DIGESTS = re.compile("([0-9a-f]{64})+")  # SHA-256 says nothing to a reader
 
 
 class OtherRun(ValueError):
@@ -23,7 +23,7 @@ class OtherRun(ValueError):
 def check_same_run(
     now: Mapping[str, Any], then: Mapping[str, Any], source: str | Path, advice: str
 ) -> None:
-    """Refuses to resume what has other values; the message names all of them."""
+    """Refuses to resume a run with other values; the message names all of them."""
     pairs = {name: (then.get(name), now.get(name)) for name in {**now, **then}}
     others = [
         _difference(name, *map(str, pair))
@@ -72,7 +72,7 @@ def installed_version(package: str) -> str | None:
 
 @contextlib.contextmanager
 def naming_damage(message: str, unless_value_error: str = "") -> Iterator[None]:
-    """Makes errors by damaged content, which are of all kinds, a `ValueError`."""
+    """Turns errors of any type, which damaged content causes, into a `ValueError`."""
     try:
         yield
     except Exception as error:
@@ -86,7 +86,7 @@ def naming_damage(message: str, unless_value_error: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_disk(path: Path, mode: str = "wb") -> Iterator[Any]:
-    """A new file, whose content is on the disk at the end."""
+    """Opens a file, and waits at the end until its content is on the disk."""
     with path.open(mode) as file:
         yield file
         file.flush()
@@ -129,7 +129,7 @@ def only_process(
     lock ends with the process, however it ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    from filelock import FileLock, Timeout  # imported only by those who lock
+    from filelock import FileLock, Timeout  # only locking needs it
 
     lock = FileLock(folder / LOCK, thread_local=False)
     try:

@@ -23,7 +23,7 @@ def printable(text: str) -> str:
 
 @contextlib.contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Shows on a terminal what a user waits for, and the seconds; logs have no need of it.
+    """Shows on a terminal, but not in a log, the reason of a wait and its seconds.
 
     It writes to the terminal itself: libraries that start may have their log kept back.
     The next line that something else prints takes its place.

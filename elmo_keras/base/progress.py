@@ -15,7 +15,7 @@ LONG = 3  # seconds of work that is shown if nothing else is said
 
 
 class _Lines:
-    """A file that is no terminal: it gets lines, and nothing to write over."""
+    """A file that is not a terminal: it gets whole lines, none of which changes."""
 
     def __init__(self, file):
         self._file = file
@@ -86,7 +86,7 @@ class Progress(tqdm):
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Surrounds other work, whose time is left out of the rate."""
+        """Leaves the time of other work out of the rate."""
         if self.disable:
             yield
             return
@@ -102,7 +102,7 @@ class Progress(tqdm):
         if self.disable:
             return
         if self.fp.isatty():
-            self.write(text, file=self.fp)  # which shows the bar again
+            self.write(text, file=self.fp)  # it shows the bar again
         else:
             self.fp.write(text)
         self.fp.flush()

@@ -1,4 +1,4 @@
-"""Messages for arguments that no command takes: they name what was probably meant."""
+"""Advice on arguments that no command takes: what they probably mean."""
 
 import difflib
 import re
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _TRAINS = "`elmo-keras train-head {0} --train FILE --output FOLDER` trains one"
 _TUNES = "`elmo-keras train --init en --train FILE` fine-tunes a language model"
-# Commands that people guess → the one that does it.
+# Commands that people guess → commands that do the same.
 GUESSES = {
     "tag": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",
     "pos": f"`elmo-keras annotate FILE --with en-pos` tags; {_TRAINS.format('pos')}",
@@ -37,7 +37,7 @@ GUESSES = {
     "info": "`elmo-keras models` lists models and heads",
     "list": "`elmo-keras models` lists models and heads",
 }
-# Options, the first that a command has → other words for them.
+# Options → words that people guess; the first option that a command has is meant.
 SYNONYMS = {
     "--with": ("--model", "--head", "--pipeline", "--pipelines"),
     "--train": ("--data", "--input", "--text", "--file", "--corpus"),
@@ -88,7 +88,7 @@ def advice(
 
 
 def _option_like(name, options):
-    """The option of a command that is meant by another name; None without a guess."""
+    """The option of a command that another name probably means; None without a guess."""
     for option, others in SYNONYMS.items():
         if option in options and name in others:
             return option

@@ -27,7 +27,7 @@ def _finite(text: str) -> float:
 
 
 def _numeric(read: Callable[[str], N], *words: str, **bounds: float) -> Parameter:
-    """An option with a number or several, or with a word of these in place of one.
+    """An option with one number or several, or with one of `words` in place of one.
 
     cyclopts itself would take 1.5 for 2, and none for None.
     """

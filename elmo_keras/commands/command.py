@@ -15,7 +15,7 @@ from elmo_keras.base.extras import EXTRAS, missing_packages, needs_tensorflow
 from elmo_keras.base.messages import waiting
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
-BY_SIGNAL = 128  # and its number
+BY_SIGNAL = 128  # plus the number of the signal
 OUTPUT_CLOSED = BY_SIGNAL + 13  # SIGPIPE
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
@@ -110,7 +110,7 @@ def import_problem(error: ImportError) -> str:
 
 @contextlib.contextmanager
 def starting_libraries() -> Iterator[None]:
-    """Keeps from standard error what libraries log while a command starts them.
+    """Hides what libraries log on standard error while a command starts them.
 
     All of it is shown if they fail, or if the user sets TensorFlow's level of logs.
     """
@@ -133,11 +133,11 @@ def starting_libraries() -> Iterator[None]:
 
 
 def import_tensorflow() -> None:
-    """Imports TensorFlow and Keras for a command, without lines of their logs."""
+    """Imports TensorFlow and Keras for a command, without their logs."""
     gc.disable()  # a fifth of the time would go to searching new objects for garbage
     try:
         with waiting("Loading TensorFlow"), starting_libraries():
-            import keras  # noqa: F401, and TensorFlow with it
+            import keras  # noqa: F401, it imports TensorFlow
     finally:
         gc.enable()
 

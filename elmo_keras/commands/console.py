@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from elmo_keras.commands.command import prepare_streams, run
     except KeyboardInterrupt:
-        return 130  # the status by `run`, which isn't there yet
+        return 130  # the status that `run` gives, which is not imported yet
     prepare_streams()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     name = arguments[0] if arguments[:1] and arguments[0] in COMMANDS else ""
@@ -126,7 +126,7 @@ def _call(program, arguments):
 
 
 def _name_options(message, options):
-    """A message of the library that opens with a parameter names options in its place."""
+    """A message that begins with a parameter, with options in place of parameters."""
     if message.startswith(tuple(f"`{name}`" for name in options)):
         for name, option in options.items():
             message = message.replace(f"`{name}`", option)

@@ -1,4 +1,4 @@
-"""Checks of a command's outputs, made before its work: none takes the place of an input."""
+"""Checks before the work of a command: its outputs can be written and replace no input."""
 
 import os
 import tempfile
@@ -10,7 +10,7 @@ from elmo_keras.commands.command import DISK_ERRORS
 
 
 def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuses outputs that would change an input: are one, lie in one, or hold one.
+    """Refuses outputs that are an input, lie in one or hold one.
 
     Paths are compared as the files that they lead to: by symbolic links, hard links,
     `..` and other spellings too. Outputs may be missing.
@@ -49,7 +49,7 @@ def check_file(path: Path, inputs: Iterable[Path] = ()) -> None:
     if not os.path.lexists(path.parent):
         raise ValueError(f"There is no folder {path.parent} for {path}. Make it first.")
     check_folder(path.parent)
-    _check_name(temporary_path(path))  # the longest name that is used
+    _check_name(temporary_path(path))  # no other file has a longer name
 
 
 def check_new_file(path: Path, inputs: Iterable[Path] = ()) -> None:

@@ -166,7 +166,7 @@ def read_arrays(
 
 
 def sentence_to_index(parts: Parts) -> dict[str, str] | None:
-    """The last index of each text; None for too much text."""
+    """The last index of each text; None if there is too much text."""
     last, left = {}, MAX_TEXT_BYTES
     for metadata, _ in parts.read(check=False):
         for text, index in zip(metadata["texts"], metadata["sentences"]):

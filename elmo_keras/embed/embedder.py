@@ -44,10 +44,10 @@ SWITCHES = "keep_sentence_boundaries", "lower_case"
 class Batch(NamedTuple):
     """Sentences of similar length that are embedded together."""
 
-    sentences: list[int]  # the index of each, from 0 over all that are read
-    lengths: np.ndarray  # int64 (sentences,), the number of tokens of each
-    word_ids: np.ndarray  # int32, of all sentences, each with <S> and </S>
-    table: WordTable  # the words that have these ids
+    sentences: list[int]  # indices among all sentences that are read
+    lengths: np.ndarray  # int64 (sentences,), numbers of tokens
+    word_ids: np.ndarray  # int32, all words, with <S> and </S> around each sentence
+    table: WordTable  # the words of these ids
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -290,7 +290,7 @@ class Embedder:
 
     @property
     def _backend(self):
-        read = self._read.backend  # which a pickle keeps
+        read = self._read.backend  # a pickle keeps it
         return read or choose_backend(self.model, self.arithmetic, self.backend)
 
     @property

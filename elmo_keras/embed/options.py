@@ -99,7 +99,7 @@ class EmbedderOptions:
 
 
 def start_backend(backend: str) -> None:
-    """Starts what computes for a command, without lines of its log."""
+    """Starts the backend of a command, without its log."""
     if backend != LITERT:
         import_tensorflow()
         return

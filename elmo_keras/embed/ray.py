@@ -97,7 +97,7 @@ def lazy_embedder(model: str | Path | Embedder) -> Embedder:
 
 @functools.lru_cache(maxsize=1)
 def on_this_worker(embedder: Embedder) -> Embedder:
-    """The embedder, kept, with the processors and GPUs that Ray assigned to this process."""
+    """The embedder of this process, with the processors and GPUs that Ray assigned to it."""
     context = ray.get_runtime_context()
     if context.worker.mode != ray.WORKER_MODE:
         return embedder
@@ -304,7 +304,7 @@ def connected(address: str | None) -> Iterator[None]:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-        # There Ray prints each end of a process, after which it runs the task again.
+        # Ray prints there that a process ended; it runs the task again.
         _connect(address or os.environ.get("RAY_ADDRESS") or "local")
         try:
             yield
@@ -323,17 +323,17 @@ def _connect(address):
         }
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        # `HOST:PORT` at which nobody listens is refused; Ray itself tries for minutes.
+        # `HOST:PORT` without a server is refused; Ray itself tries for minutes.
         host, _, port = address.rpartition(":")
         if port.isdecimal() and "/" not in host:
             socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
         ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **local)
-    except Exception as error:  # Ray raises some that have no class of their own
+    except Exception as error:  # Ray raises some plain ones
         raise ConnectionError(
             f"There should be a Ray cluster at {address}. {error}"
         ) from error
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handler)  # Ray has put its own in place
+        signal.signal(signal.SIGTERM, handler)  # Ray replaced it
 
 
 def divide_cluster(workers: int | None) -> tuple[int, int, float]:

@@ -74,7 +74,7 @@ class TextRows:
         self._id_type: type | None = None
 
     def share(self, n_rows: int) -> float | None:
-        """About how much of the input N rows are; None for a pipe."""
+        """The share of the input that N rows are, about; None for a pipe."""
         if self._total is None:
             return None
         return self._n_bytes / self._total * n_rows / max(self._n_read, 1)
@@ -178,6 +178,6 @@ def split_pieces(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Pie
 
 def _size(row):
     sentence, _ = row
-    # With one for the end of the line, and of each token in a list.
+    # The end of the line, and of each token in a list, counts as one.
     more = 0 if isinstance(sentence, bytes) else sum(map(len, sentence))
     return len(sentence) + 1 + more

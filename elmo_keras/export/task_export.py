@@ -29,9 +29,9 @@ PREDICATE = "predicate"
 # The networks of tasks are padded, unlike the language model: 11 KB for each position
 # in a tagger of 100 units with a language model of 64 dimensions.
 MAX_POSITIONS = 2**16
-# Attention compares each token with all others: 4 bytes for each pair, and again.
+# Attention compares each token with all others: twice 4 bytes for each pair.
 MAX_PAIRS = 2**26
-FILL = {tf.string: "", tf.int32: -1, tf.float32: 0.0}  # after the last token
+FILL = {tf.string: "", tf.int32: -1, tf.float32: 0.0}  # padding
 
 
 def export_task(

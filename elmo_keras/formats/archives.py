@@ -16,7 +16,7 @@ from elmo_keras.hub.catalogue import SOFTMAX
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
 FREE_BYTES, MAX_RATIO = 2**26, 30
-# How archives start, also those that were cut.
+# The first bytes of archives, by which cut ones are known, too.
 _ZIP, _COMPRESSED = b"PK\3\4", (b"\x1f\x8b", b"BZh", b"\xfd7zX")
 # Patterns of the files that only the folder of a model holds.
 _MODEL = "*.hdf5", "*options.json", "*.index", "*.pkl", "saved_model.pb"

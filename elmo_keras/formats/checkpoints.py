@@ -63,7 +63,7 @@ def _reading(prefix):
     )
 
 
-# The cell of a checkpoint, of one with a single layer, and of a Hub module.
+# Names of a cell in a checkpoint and in a Hub module; a single layer has no number.
 _CELL = re.compile(
     r"RNN_(\d+)/(?:rnn/multi_rnn_cell/cell_(\d+)|RNN/MultiRNNCell/Cell(\d+)/rnn|rnn)"
     r"/lstm_cell/(.+)"

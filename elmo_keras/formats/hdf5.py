@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # files are read without it
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
 _DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3  # filters
 _MAX_STRUCTURES = 2**23  # bytes, on top of a quarter of the file
-_LEAST_READ = 256  # bytes that a shorter read counts as, so that many of them end, too
-_FREE_CHUNK = 2**24  # bytes that a chunk may have; above, twice those of its array
+_LEAST_READ = 256  # bytes; a shorter read counts as these, so that all reading ends
+_FREE_CHUNK = 2**24  # bytes; a larger chunk may have twice the bytes of its array
 _REWRITE = (
     """If h5py reads it, write it again: python -c "import h5py; """
     "old, new = h5py.File('OLD'), h5py.File('NEW', 'w'); old.visititems(lambda n, x: "

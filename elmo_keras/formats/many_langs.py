@@ -43,7 +43,7 @@ def read_many_langs(folder: Path) -> ModelFiles:
         dictionary = _dictionary(folder, embedder, settings["token_embedder"])
         config = _config(settings, dictionary)
         datasets = _embedder_arrays(embedder, config) | _encoder_arrays(encoder, config)
-        surplus = [*embedder, *encoder]  # arrays that were not taken out
+        surplus = [*embedder, *encoder]  # arrays that nothing read
     except KeyError as error:
         raise ValueError(
             f"{folder} lacks {error} in its weights or its configuration."

@@ -46,9 +46,7 @@ from elmo_keras.hub.local_files import local_files
 from elmo_keras.text.dictionary import TokenDictionary
 from elmo_keras.text.vocabulary import Vocabulary
 
-if (
-    TYPE_CHECKING
-):  # files of checkpoints and what makes or writes a biLM need TensorFlow
+if TYPE_CHECKING:  # only checkpoints, and a biLM itself, need TensorFlow
     from elmo_keras.bilm import BidirectionalLanguageModel
     from elmo_keras.layers.scalar_mix import ScalarMix
 

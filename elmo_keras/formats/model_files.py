@@ -62,13 +62,13 @@ def mix_content(mix: "ScalarMix | Mix") -> bytes:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelFiles:
-    """The content of a model's files; what they lack is None or empty."""
+    """The content of a model's files; parts that are missing are None or empty."""
 
     config: ElmoConfig
     options: dict[str, Any]  # the content of its `options.json`
     datasets: Mapping[str, Any]  # published name → array, read when it is indexed
     accumulators: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    is_checkpoint: bool = False  # one of bilm-tf
+    is_checkpoint: bool = False  # of bilm-tf
     vocabulary_path: Path | None = None
     softmax_path: Path | None = None
     mix: Mix | None = None

@@ -118,7 +118,7 @@ def has_dictionary(options: Mapping[str, Any]) -> bool:
 
 
 def is_of_tokens(options: Mapping[str, Any]) -> bool:
-    """Whether they are those of a language model of tokens, as bilm-tf decides."""
+    """Whether these are options of a language model of tokens, as bilm-tf decides."""
     return "lstm" in options and "char_cnn" not in options
 
 

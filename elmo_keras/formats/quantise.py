@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # LiteRT does without h5py
     import h5py
 
 SCALES = "scales/"
-_BY_ROW = "word_embed", "softmax/W"  # an output is a row
-_EXACT = ("char_embed",)  # small
+_BY_ROW = "word_embed", "softmax/W"  # each output is a row
+_EXACT = ("char_embed",)  # it is small
 _MAX_ERROR = 0.03  # a matrix without outliers has 0.013
 
 
@@ -34,12 +34,13 @@ def quantise(weights: np.ndarray, axis: Any) -> tuple[np.ndarray, np.ndarray]:
 def quantisation_error(
     weights: np.ndarray, values: np.ndarray, scales: np.ndarray
 ) -> float:
-    """The root mean square of the errors, as parts of the size of an output's typical weight.
+    """The root mean square of the errors, relative to an output's typical weight.
 
     About 0.01 for weights with a normal distribution, more with outliers.
     """
     axes = tuple(i for i, n in enumerate(scales.shape) if n < weights.shape[i])
-    # The deviation of normal ones. Outputs may differ much: those of a dead ReLU stay small.
+    # The standard deviation of a normal distribution. Each output has its own: the
+    # weights of a dead ReLU are small.
     typical = np.median(np.abs(weights), axis=axes, keepdims=True) / 0.6745
     errors = (values * scales - weights) / np.maximum(typical, 1e-12)
     return float(np.sqrt(np.mean(np.square(errors))))

@@ -35,7 +35,7 @@ class _Tensor(NamedTuple):
 
 
 def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
-    """The tensors of a file of `torch.save`, of today or before 2020; mostly views of it."""
+    """The tensors of a file of `torch.save`, before 2020 or since; mostly views of it."""
     with naming_damage(
         f"{name} should be a complete dictionary of tensors, saved by torch.save. Get "
         "the file again."
@@ -113,7 +113,7 @@ def _array(name, tensor, values):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Calls nothing but what makes tensors and their dictionary."""
+    """Calls only the functions that make tensors and their dictionary."""
 
     def find_class(self, module, name):
         if (module, name) in _FUNCTIONS:
@@ -133,7 +133,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _unpickle(file):
-    """The object of the pickle that follows, which is as long as names and shapes are."""
+    """The object of the next pickle, which holds names and shapes, no values."""
     start = file.tell()
     pickled = io.BytesIO(file.read(_MAX_PICKLE))
     value = _Unpickler(pickled, encoding="latin-1").load()

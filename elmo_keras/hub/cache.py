@@ -80,7 +80,7 @@ def converted_folder() -> Path:
 
 
 def remove_converted(most: int = 0) -> int:
-    """Deletes models for LiteRT but those used last, `most` bytes of them.
+    """Deletes models for LiteRT, except those used last, up to `most` bytes.
 
     The last one stays whatever its size, if `most` isn't 0. Returns the bytes.
     """

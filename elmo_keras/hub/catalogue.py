@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 # The files of a model directory.
 OPTIONS = "options.json"
-MAX_OPTIONS = 2**20  # its bytes
+MAX_OPTIONS = 2**20  # bytes
 WEIGHTS = "weights.hdf5"
 VOCABULARY = "vocab.txt"
 SOFTMAX = "training/softmax.hdf5"
@@ -26,7 +26,7 @@ HEAD_FILES = (
     "predicates/head.json",
     "predicates/head.safetensors",
 )
-# Files that it may have besides options and weights.
+# Optional files of a model directory.
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 TRAINING = "training"  # a folder
 # Files that training and `save_model` write to a model directory.
@@ -35,7 +35,7 @@ PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, CHARACTERS, WORDS, TRAINING, CARD, CU
 SOFTMAX_FILES = "*softmax*.hdf5", "*vocab*.txt"
 # Parts from which no vector is computed.
 NOT_FOR_VECTORS = SOFTMAX_FILES[0], TRAINING, CARD, CURVES
-WORD_VECTORS = "*embedding*.hdf5"  # a language model of tokens has them
+WORD_VECTORS = "*embedding*.hdf5"  # for a language model of tokens
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.
 OTHER_LAYOUTS = (
     MIX,
@@ -69,25 +69,25 @@ ADDRESS = (
 class RemoteFile(NamedTuple):
     address: str  # http://…, https://… or hf://OWNER/NAME/FILE
     name: str  # its path in the model's folder of the cache
-    checksum: str | None = None  # md5:…, sha1:… or sha256:…, as its publisher states it
-    size: int | None = None  # in bytes, as its publisher states it
+    checksum: str | None = None  # md5:…, sha1:… or sha256:…, by its publisher
+    size: int | None = None  # bytes, by its publisher
 
 
 class PublishedModel(NamedTuple):
     name: str
-    language: str = "not stated"  # or the type of its sequences
-    files: tuple[RemoteFile, ...] = ()  # for vectors: an archive, or those of a folder
+    language: str = "not stated"  # of its text, or the type of its sequences
+    files: tuple[RemoteFile, ...] = ()  # an archive, or the files that vectors need
     layout: str = "options + HDF5"
     aliases: tuple[str, ...] = ()
-    text: str = ""  # it was trained on
+    text: str = ""  # the training text
     megabytes: float | None = None
     licence: str = ""
-    extra: tuple[RemoteFile, ...] = ()  # for the language model's predictions
+    extra: tuple[RemoteFile, ...] = ()  # files that predictions of words need
     unavailable: str = ""  # why it can't be downloaded, and what to do
 
     @property
     def in_package(self) -> Path | None:
-        """Its folder, if it comes with this package."""
+        """The model's folder, if it comes with this package."""
         return BOX / self.name if self.layout == IN_PACKAGE else None
 
 

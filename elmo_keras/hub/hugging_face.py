@@ -72,7 +72,7 @@ def download_from_hub(
                 ) from error
             text = f"{address} could not be downloaded: {_reason(error)}"
             raise ConnectionError(text) from error
-        commit = metadata.commit_hash  # the next file should belong to the same one
+        commit = metadata.commit_hash  # the next file should be of the same commit
     return paths
 
 

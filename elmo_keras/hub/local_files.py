@@ -57,7 +57,7 @@ def local_files(
 
 
 def not_a_pipe(path: Path) -> Path:
-    """A path, unless what is there may never end: a pipe, a socket or a device."""
+    """A path; a pipe, a socket or a device, which may never end, is refused."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(
             f"{path} should be a file or a folder. It is a pipe, a socket or a device. "
@@ -164,7 +164,7 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
 
 
 def _download(address, path, file):
-    """Writes the bytes of an address, unless they are too many or others than stated."""
+    """Writes the bytes of an address; refuses too many, or others than stated."""
     import requests
 
     limit, size = file.size or max_bytes(file.name), 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # clients do without tqdm
     from elmo_keras.base.progress import Progress
 
 JOB, PARTS, STARTED, WHOLE, EARLIER = "job.json", "parts", "started", "whole", "earlier"
-_END = 8 + 4  # bytes of the number and of the checksum
+_END = 8 + 4  # bytes of the size and of the checksum
 
 
 @dataclass
@@ -223,13 +223,13 @@ class Parts:
         self.discard()
 
     def _check_output(self, advice):
-        """Refuses to replace what is there: of another process, since the first look."""
+        """Refuses to replace an output, which another process may have written by now."""
         is_empty = self.output.is_dir() and not any(self.output.iterdir())
         if os.path.lexists(self.output) and not (is_empty or self._overwrite):
             raise ValueError(f"{self.output} exists. {advice}")
 
     def discard(self) -> None:
-        """Removes all that a job has left, and nothing else in its folder."""
+        """Removes the files of a job, and nothing else in its folder."""
         for name in JOB, WHOLE:
             (self.path / name).unlink(missing_ok=True)
         for name in PARTS, STARTED, EARLIER:
@@ -279,7 +279,7 @@ def read_part(path: Path, *, check: bool = True) -> tuple[dict[str, Any], memory
 
 
 def read_part_metadata(path: Path) -> dict[str, Any] | None:
-    """None for a part that is missing, cut short or damaged, which is made again."""
+    """The metadata of a part; None if it is missing, cut short or damaged."""
     with contextlib.suppress(OSError, ValueError):
         return read_part(path)[0]
     return None

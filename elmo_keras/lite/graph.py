@@ -84,7 +84,7 @@ class Model:
         return self._buffers[id(array)][0]
 
     def quantization(self, scales: np.ndarray) -> "_Quantization":
-        """Symmetric, with a scale for each output; written once for all tensors."""
+        """Symmetric quantization, with a scale for each output; it is written once."""
         if id(scales) not in self._quantizations:
             self._quantizations[id(scales)] = quantization = _Quantization()
             quantization.scale, quantization.quantizedDimension = scales, 0

@@ -103,7 +103,7 @@ class LiteDense:
 
 
 def probe() -> None:
-    """Runs a layer by LiteRT's C functions; fails where they do something else."""
+    """Runs a layer by LiteRT's C functions; fails if they are not the known ones."""
     kernel = np.arange(-16, 16, dtype=np.float32).reshape(8, 4)
     x, bias = np.arange(8, dtype=np.float32)[None], np.ones(4, np.float32)
     y = LiteDense(kernel, bias)(x)

@@ -22,7 +22,7 @@ from elmo_keras.hub.local_files import not_a_pipe
 from elmo_keras.lite.runtime import ALIGNMENT, aligned
 
 ARITHMETICS = "int8", "float32"
-MIN_COSINE = 0.95  # int8 to exact vectors, the mean of the worst layer
+MIN_COSINE = 0.95  # of int8 and exact vectors, the mean of the worst layer
 VERSION = 1
 _METADATA = "elmo.json"
 _HEADER_SIZE = 30  # bytes of an entry of a ZIP, before its name
@@ -95,7 +95,7 @@ def whole(path: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def _part(data, archive, entry):
-    """The bytes of an entry where they lie in the file, after a check of their sum."""
+    """The bytes of an entry in the file itself, whose checksum is compared."""
     header = data[entry.header_offset :][:_HEADER_SIZE]
     lengths = header[26:30].view("<u2")
     start = entry.header_offset + _HEADER_SIZE + int(lengths.sum())

@@ -67,7 +67,7 @@ class LiteLstm:
             self._run(x, sources, np.where(real, targets[sources], -1), n, results)
 
     def _run(self, x, sources, targets, counts, results):
-        """For at most `max_rows` sentences, the longest first.
+        """Runs at most `max_rows` sentences, the longest first.
 
         Step i of sentence j reads row `sources[i, j]` and writes row `targets[i, j]`.
         """

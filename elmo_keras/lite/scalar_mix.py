@@ -53,7 +53,7 @@ def weighted_sum(layers: Iterable[np.ndarray], weights: Any) -> np.ndarray:
 
 
 def normalize(layer: np.ndarray) -> np.ndarray:
-    """With mean 0 and variance 1 over the last axis."""
+    """x with mean 0 and variance 1 over the last axis."""
     x = layer - layer.mean(axis=-1, keepdims=True)
     variance = np.einsum("...d,...d->...", x, x)[..., None] / np.float32(x.shape[-1])
     return np.divide(x, np.sqrt(variance + np.float32(1e-12)), out=x)

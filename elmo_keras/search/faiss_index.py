@@ -15,9 +15,9 @@ from elmo_keras.search.find import Matches, mean_vector, unit, unit_blocks
 from elmo_keras.search.sentences import ADVICE, Sentences
 
 TRAINED_ON = 64  # vectors for each list of an IVF
-LISTS = 1024  # an index without lists is trained as one with as many
+LISTS = 1024  # an index without lists is trained like one with these
 SHARE_OF_LISTS, FEWEST_LISTS = 1 / 16, 16  # lists that a query searches
-RESCORED = 4  # times as many sentences as a query wants
+RESCORED = 4  # times the number of results that a query asks for
 
 
 class FaissIndex:

@@ -17,7 +17,7 @@ from elmo_keras.search.find import ROWS_AT_ONCE
 from elmo_keras.text.files import lines_of
 
 ADVICE = "--overwrite makes it anew."
-NO_SWITCHES = dict.fromkeys(SWITCHES)  # metadata have those that are on
+NO_SWITCHES = dict.fromkeys(SWITCHES)  # metadata only have switches that are on
 
 
 class TextSentences:

@@ -18,7 +18,7 @@ from elmo_keras.serve.errors import invalid, shutting_down, too_late, too_much
 from elmo_keras.serve.servable import Servable
 from elmo_keras.serve.signature import Arrays, Signature
 
-# With punctuation, no token is shorter than one of these; in "ewt", half of one.
+# A token has at least one of these parts; with the rules "ewt", at least half of one.
 _PARTS = re.compile(rb"[A-Za-z]+|[\xc0-\xff][\x80-\xbf]*|[^ \t\n\v\f\r]")
 
 

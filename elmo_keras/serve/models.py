@@ -47,7 +47,7 @@ class Models:
         return self._models[name]
 
     def hold(self, n_bytes: int) -> None:
-        """Adds to the bytes of bodies in memory, or takes them off by a number below 0."""
+        """Adds a number, which may be negative, to the bytes of bodies in memory."""
         with self._lock:
             if n_bytes > 0 and self.held + n_bytes > self._max_held:
                 raise too_much(

@@ -199,7 +199,7 @@ class RestServer:
             ) from None
 
     async def _unpack(self, body):
-        """Replaces a body by what it holds, the end of which gzip has checked."""
+        """Replaces a compressed body by its content, whose end gzip checks."""
         with gzip.open(io.BytesIO(body)) as file:
             self._models.hold(-len(body))
             body.clear()
@@ -217,7 +217,7 @@ class RestServer:
         return too_much(message, http_status=413)
 
     async def _send(self, request, pieces: Iterator[bytes]):
-        """Sends an answer in blocks, the next of which is written after the last is read."""
+        """Sends an answer block by block, each after the client has read the one before."""
         response = web.StreamResponse()
         response.content_type = "application/json"
         block = await asyncio.to_thread(next_block, pieces)

@@ -51,7 +51,7 @@ class Servable:
         return spec
 
     def close(self) -> None:
-        """Frees what does not go with the object."""
+        """Frees resources that Python does not free with the object."""
 
 
 class SavedModelServable(Servable):

@@ -122,7 +122,7 @@ def stream_batches(
 
 
 def in_turn(indexed: Iterable[tuple[int, R]]) -> Iterator[R]:
-    """Yields what has the indices 0, 1, 2, …, each when all before it are there."""
+    """Yields the items 0, 1, 2, …, each as soon as all before it are there."""
     waiting, following = {}, 0
     for index, item in indexed:
         waiting[index] = item

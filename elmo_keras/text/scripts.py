@@ -39,7 +39,7 @@ def package_model(sample: str) -> str:
 def package_model_of(
     lines: Iterable[bytes], n_sampled: int = N_SAMPLED
 ) -> tuple[str, Iterator[bytes]]:
-    """The package's model for the first lines that aren't all empty, and all lines.
+    """The package's model for the script of the first lines, and all lines.
 
     >>> name, lines = package_model_of(iter([b"", "한국어".encode()]), 1)
     >>> name, len([*lines])

@@ -124,7 +124,7 @@ TOKENIZERS: dict[str | None, Tokenizer] = {
 
 
 def find_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer:
-    """The function of a name, or itself."""
+    """The tokenizer of a name; a function is returned as it is."""
     if callable(tokenizer):
         return tokenizer
     check_choices(get_args(TokenizerName), tokenizer=tokenizer)

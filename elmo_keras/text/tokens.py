@@ -137,7 +137,7 @@ def string_tensor(inputs):
 
 
 def is_placeholder(inputs) -> bool:
-    """Whether Keras calls with it to build a saved model, as floats of whatever shape.
+    """Whether these are the floats with which Keras builds a saved model.
 
     It knows only the shapes that a subclassed model was called with, not the dtypes.
     """

@@ -1,4 +1,4 @@
-"""Windows: what the rows of a text hold in one step, forward and backward.
+"""Windows: the tokens of the rows of a text in one step, forward and backward.
 
 Every window is a function of the corpus, the plan and the step.
 """

@@ -13,7 +13,7 @@ from elmo_keras.training.streams import Streams
 from elmo_keras.training.traced_steps import TracedSteps
 from elmo_keras.training.validation import Validation
 
-# Settings of an optimizer that need its `apply`, and `update_step` leaves out.
+# Settings of an optimizer that only its `apply` knows, not `update_step`.
 ONE_DEVICE_ONLY = (
     "weight_decay",
     "use_ema",

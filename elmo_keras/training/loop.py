@@ -199,7 +199,7 @@ class TrainingRun:
 
     @contextlib.contextmanager
     def paused(self, text: str) -> Iterator[None]:
-        """Surrounds what is no step: its time is left out of the steps' time."""
+        """Leaves the time of other work out of the steps' time."""
         self.read()
         if sys.stdout.isatty():
             self.bar.set_postfix_str(text)

@@ -9,7 +9,7 @@ from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
-DIVERGED_RISE = 100  # perplexity, in those before training
+DIVERGED_RISE = 100  # times the perplexity before training
 
 
 def diverged(loss: float) -> FloatingPointError:
@@ -24,8 +24,8 @@ class Progress:
     epoch: int = 0  # number of complete epochs
     epoch_step: int = 0  # steps done in the current epoch
     step: int = 0  # steps done in total
-    tokens: int = 0  # predicted in each direction
-    seconds: float = 0.0  # spent in steps
+    tokens: int = 0  # predictions in each direction
+    seconds: float = 0.0  # the time of all steps
     # Rows of (steps, tokens, summed loss), the last one with fewer than `ROW_STEPS` steps.
     losses: list[list[float]] = dataclasses.field(default_factory=list)
     # Rows of (tokens, perplexities of an evaluation): forward and backward, each sentence

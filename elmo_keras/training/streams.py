@@ -19,10 +19,10 @@ from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.windows import Plan, window
 
 PREFETCHED = 4
-SAMPLED = 16  # steps of an epoch, whose batches give the fixed shapes
-ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
-ONE_REPLICA = tf.distribute.InputContext()  # one replica
-# Sizes of the batches of a few shapes, each of which XLA compiles once.
+SAMPLED = 16  # steps of an epoch; their batches decide the fixed shapes
+ZERO_STATE = "share of the sentences read from the zero state"  # key of the metadata
+ONE_REPLICA = tf.distribute.InputContext()
+# Batches have few shapes, each of which XLA compiles once.
 N_PIECES = 8  # pieces of a part's distinct words, from the longest on
 GROWTH = 1.25  # from a size to the next one, for a batch that has no room in it
 SPARE = 1.03  # the first size, in largest batches of the sample
@@ -77,7 +77,7 @@ class Streams:
         return self.plan(epoch).n_steps(self.unroll_steps)
 
     def metadata(self) -> dict[str, Any]:
-        """All that the batches follow from, as JSON."""
+        """Everything that the batches depend on, as JSON values."""
         return {
             "rows of text in all": self.n_rows,
             "unroll_steps": self.unroll_steps,

@@ -23,7 +23,7 @@ def choose_backend(
     *,
     on_gpu: bool | None = None,
 ) -> str:
-    """The one asked for, if it can compute this; else LiteRT, unless it can't or there is a GPU.
+    """The backend asked for or needed; else LiteRT, unless it is missing or there is a GPU.
 
     Raises:
         ValueError: the backend can't compute this.

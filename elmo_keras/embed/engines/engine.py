@@ -1,4 +1,4 @@
-"""The vectors of sentences, whatever computes them."""
+"""The base of the engines, which compute the vectors of sentences."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -40,7 +40,7 @@ class Engine:
             )
 
     def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
-        """Context-independent: `(words, projection_dim)`."""
+        """Context-independent vectors `(words, projection_dim)`."""
         raise NotImplementedError
 
     def compute(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -135,7 +135,7 @@ def _convert(options, weights, arithmetic, source):
 
 
 def _read_cached(path, source, threads):
-    """The model of a file in the cache; None if it is damaged, or another's."""
+    """The model of a file in the cache; None if it is damaged, or of another model."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, ValueError):
         lite = LiteElmo.read(path, threads)
         if lite.metadata.get("source") == source:

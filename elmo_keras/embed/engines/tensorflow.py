@@ -20,7 +20,7 @@ TIME_GROWTH, ROW_GROWTH, WORD_GROWTH = 1.3, 4, 4  # from a size to the next one
 SHORTEST = 4  # steps, with both boundaries
 LONGEST = 1024  # steps; x W + b of all of them is in memory at once
 TOKENS = 2**13  # tokens of a full batch
-CHARACTERS = 8, 13, 21, 34  # widths of words; longer ones have all characters
+CHARACTERS = 8, 13, 21, 34  # widths of words; others have the full width
 
 
 class TensorFlowEngine(Engine):
@@ -208,7 +208,7 @@ def next_size(n: int, growth: float, first: int = 1) -> int:
 
 
 def padded_shape(n_rows: int, time: int) -> tuple[int, int]:
-    """Rows and steps of a batch, padded; a full batch has about as many rows as needed.
+    """Rows and steps of a batch with padding, of which a full batch has few rows.
 
     >>> [padded_shape(*batch) for batch in ((1, 9), (10, 9), (900, 9), (1100, 8))]
     [(1, 9), (16, 9), (1024, 9), (1184, 9)]

@@ -67,7 +67,7 @@ class Rows:
         self.schema = pa.schema(fields, {METADATA: json.dumps(metadata).encode()})
 
     def columns(self, vectors: Sequence[np.ndarray]) -> list[pa.Array]:
-        """The columns of vectors, those of `names`."""
+        """The columns of vectors that `names` lists."""
         if len(self.names) == 1:
             return [self._column(vectors)]
         return [self._column([h[i] for h in vectors]) for i in range(len(self.names))]
@@ -175,7 +175,7 @@ class ParquetRows:
 
 
 def _naming(path):
-    """Names the file in errors, those of pyarrow among them."""
+    """Names the file in errors, also in those of pyarrow."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
     return naming_damage(f"{path} should be a Parquet file of vectors.")
