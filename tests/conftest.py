@@ -174,9 +174,9 @@ def check(exported_elmo):
     from tests.support.exported import expected
 
     def compare(name, vectors, output="elmo"):
-        wanted = expected(exported_elmo)[output].numpy()
-        assert np.shape(vectors) == wanted.shape
-        np.testing.assert_allclose(vectors, wanted, rtol=0, atol=1e-6, err_msg=name)
+        reference = expected(exported_elmo)[output].numpy()
+        assert np.shape(vectors) == reference.shape
+        np.testing.assert_allclose(vectors, reference, rtol=0, atol=1e-6, err_msg=name)
 
     return compare
 

@@ -84,9 +84,9 @@ def test_batches_without_any_token_give_zeros(elmo):
 
 
 def test_sentence_boundaries_are_kept_on_request(config, elmo, eagerly):
-    kept = elmo_layer(config, keep_sentence_boundaries=True)
+    layer = elmo_layer(config, keep_sentence_boundaries=True)
     tokens = tf.ragged.constant([["a", "b"], ["c"], []])
-    whole = kept(tokens)
+    whole = layer(tokens)
     assert whole.shape == (3, 4, 10)
     np.testing.assert_array_equal(whole._keras_mask, tf.sequence_mask([4, 3, 2]))
     np.testing.assert_array_equal(whole[0, 1:3], elmo(tokens)[0])
@@ -101,9 +101,9 @@ def test_all_layers_and_the_top_one_are_layers_of_the_bilm(config, elmo, eagerly
         other.build()
         other.bilm.set_weights(elmo.bilm.get_weights())
         np.testing.assert_array_equal(other(tokens), expected[:, index])
-    for of_mix in ({"l2": 0.1}, {"gamma": 2.0}, {"num_representations": 2}):
+    for mix_options in ({"l2": 0.1}, {"gamma": 2.0}, {"num_representations": 2}):
         with pytest.raises(ValueError, match="`layers='all'` has no mix"):
-            Elmo(config, layers="all", **of_mix)
+            Elmo(config, layers="all", **mix_options)
 
 
 OF_SHAPE = "^`inputs` should be strings .* Received: .* of shape"

@@ -60,8 +60,8 @@ def test_scores_are_those_of_the_oracle_in_the_order_of_the_sentences(model, bil
 
 
 def test_unknown_words_are_marked_and_perplexity_counts_one_boundary(model):
-    known = VOCABULARY.words[-1]
-    [scores, nothing] = model.score([f"{known} notaword", ""])
+    known_word = VOCABULARY.words[-1]
+    [scores, nothing] = model.score([f"{known_word} notaword", ""])
     assert nothing.forward.shape == (0,) and np.isfinite(nothing.boundaries).all()
     assert scores.unknown.tolist() == [False, True]
     expected = np.exp(-scores.totals.sum() / 2 / 3)
@@ -89,12 +89,12 @@ def test_litert_and_tensorflow_find_the_same_probabilities(monkeypatch):
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_the_likeliest_words_have_the_probabilities_of_the_scores(model, direction):
     tokens = list(VOCABULARY.words[3:])
-    found = dict(model.likeliest(tokens, 1, top=100, direction=direction))
-    assert set(found) == set(VOCABULARY.words[3:])
-    for word in found:
+    predicted = dict(model.likeliest(tokens, 1, top=100, direction=direction))
+    assert set(predicted) == set(VOCABULARY.words[3:])
+    for word in predicted:
         [scores] = model.score([[tokens[0], word, *tokens[2:]]])
-        assert found[word] == pytest.approx(getattr(scores, direction)[1], abs=1e-4)
-    assert list(found.values()) == sorted(found.values(), reverse=True)
+        assert predicted[word] == pytest.approx(getattr(scores, direction)[1], abs=1e-4)
+    assert list(predicted.values()) == sorted(predicted.values(), reverse=True)
 
 
 def test_both_directions_are_a_normalised_product_without_frequencies(model):
@@ -112,9 +112,9 @@ def test_both_directions_are_a_normalised_product_without_frequencies(model):
 
 def test_a_substitute_is_another_word(model):
     tokens = list(VOCABULARY.words[3:])
-    found = [word for word, _ in model.substitutes(tokens, 2, top=2)]
+    predicted = [word for word, _ in model.substitutes(tokens, 2, top=2)]
     expected = [word for word, _ in model.likeliest(tokens, 2) if word != tokens[2]]
-    assert found == expected[:2]
+    assert predicted == expected[:2]
 
 
 def test_other_positions_and_directions_are_refused(model):
@@ -181,5 +181,5 @@ KO = "ko", "나는 어제 배를 먹었다 .", 2, "밥을 아침을 저녁을"
 @pytest.mark.parametrize("name, sentence, position, expected", [EN, KO])
 def test_substitutes_fit_the_sentence(name, sentence, position, expected):
     model = LanguageModel.from_pretrained(name)
-    found = model.substitutes(sentence.split(), position, top=5)
-    assert {word for word, _ in found} > {*expected.split()}
+    predicted = model.substitutes(sentence.split(), position, top=5)
+    assert {word for word, _ in predicted} > {*expected.split()}

@@ -83,8 +83,8 @@ def site(model, tmp_path_factory):
             raise
         pytest.skip("needs packages that npm could not fetch")
     shutil.copy(ROOT / "tests/support/live_check.html", folder)
-    given = {"sentences": SENTENCES, "text": TEXT}
-    (folder / "given.json").write_text(json.dumps(given))
+    inputs = {"sentences": SENTENCES, "text": TEXT}
+    (folder / "given.json").write_text(json.dumps(inputs))
     return folder
 
 
@@ -128,13 +128,13 @@ def result(request, site, tmp_path_factory):
         nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         browser = subprocess.Popen([program, *arguments, address], **nothing)
         try:
-            found = server.results.get(timeout=120)
+            result = server.results.get(timeout=120)
         finally:
             browser.terminate()
             browser.wait(30)
             server.shutdown()
-    assert "error" not in found, found["error"]
-    return found
+    assert "error" not in result, result["error"]
+    return result
 
 
 def cosines(a, b):
@@ -143,11 +143,11 @@ def cosines(a, b):
 
 def test_the_vectors_are_those_of_the_engine_in_python(result, model):
     expected = Embedder(model, layers="all", arithmetic="int8")(SENTENCES)
-    for found, layers in zip(result["worker"]["vectors"], expected, strict=True):
+    for actual, layers in zip(result["worker"]["vectors"], expected, strict=True):
         with_mean = np.concatenate([layers, layers.mean(0, keepdims=True)])
-        found = np.array(found).reshape(with_mean.shape)
-        assert cosines(found, with_mean).min() > 0.9999
-        np.testing.assert_allclose(found, with_mean, atol=0.01)
+        actual = np.array(actual).reshape(with_mean.shape)
+        assert cosines(actual, with_mean).min() > 0.9999
+        np.testing.assert_allclose(actual, with_mean, atol=0.01)
 
 
 def test_substitutes_are_those_of_the_model(result, model):
@@ -169,8 +169,8 @@ def test_labels_are_those_of_the_heads(result, model):
         assert same.mean() > 0.9  # where tags are near to each other, rounding decides
     expected = LightClassifier(read_head(model.parent / "sentiment"))
     for answer, row in zip(answers, expected.scores(batch), strict=True):
-        found = dict(answer["labels"])
-        np.testing.assert_allclose([found["0"], found["1"]], row, atol=0.02)
+        labels = dict(answer["labels"])
+        np.testing.assert_allclose([labels["0"], labels["1"]], row, atol=0.02)
     find = pipeline(model.parent / "srl")
     for tokens, answer in zip(SENTENCES, answers):
         expected = [f["predicate"]["start"] for f in find([tokens])[0]]
@@ -184,11 +184,11 @@ def test_the_answer_is_that_of_the_head(result, model):
     answerer = LightAnswerer(read_head(model.parent / "qa"))
     (scores,) = answerer.scores(*batches)
     best = best_answer(scores, answerer.longest_answer)
-    found = result["worker"]["answer"]
+    predicted = result["worker"]["answer"]
     # Where spans are near to each other, rounding decides.
-    log_found = scores[0][found["first"]] + scores[1][found["last"]]
-    assert best.score - 0.02 < log_found
-    assert abs(found["score"] - np.exp(log_found - best.total)) < 0.005
+    log_score = scores[0][predicted["first"]] + scores[1][predicted["last"]]
+    assert best.score - 0.02 < log_score
+    assert abs(predicted["score"] - np.exp(log_score - best.total)) < 0.005
 
 
 def test_the_page_shows_uses_of_a_word_that_the_keyboard_chose(result, model):

@@ -16,7 +16,7 @@ PADDED = tf.ragged.constant(TOKENS).to_tensor()
 STRINGS = tf.data.Dataset.from_tensor_slices((PADDED, TAGS)).batch(4).repeat(3)
 
 
-def of_strings(entry=((None,), "string")):
+def string_model(entry=((None,), "string")):
     entry = keras.Input(entry[0], dtype=entry[1])
     layers = [Elmo(CONFIG, l2=0.01), keras.layers.Dense(3, activation="softmax")]
     model = keras.Sequential([entry, *layers])
@@ -25,8 +25,8 @@ def of_strings(entry=((None,), "string")):
     return model
 
 
-def of_characters():
-    return of_strings(entry=((None, 9), "int32"))
+def character_model():
+    return string_model(entry=((None, 9), "int32"))
 
 
 @pytest.mark.journey  # Keras traces fit, evaluate and predict for each strategy
@@ -36,7 +36,7 @@ def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs):
     for strategy in one_device, MirroredStrategy(DEVICES):
         keras.utils.set_random_seed(0)
         with strategy.scope():
-            model = of_strings()
+            model = string_model()
         before = [np.copy(w) for w in model.get_weights()]
         model.fit(STRINGS, epochs=2, shuffle=False, verbose=0)
         models.append(model)
@@ -55,8 +55,8 @@ def test_a_model_of_strings_is_warned_of_other_strategies():
     reduction = tf.distribute.ReductionToOneDevice()
     with tf.distribute.MirroredStrategy(DEVICES, reduction).scope():
         with pytest.warns(UserWarning, match="AddN.* `elmo_keras.MirroredStrategy`"):
-            model = of_strings()
-        of_characters()  # no warning
+            model = string_model()
+        character_model()  # no warning
     with pytest.raises(tf.errors.InvalidArgumentError, match="AddN"):
         model.fit(STRINGS, shuffle=False, verbose=0)
 

@@ -121,8 +121,8 @@ def test_a_wheel_works_and_knows_all_commands_of_the_pages(site, folder, tmp_pat
 
 def test_the_entry_points_of_the_wheel_exist(site):
     (info,) = site.glob("*.dist-info")
-    found = importlib.metadata.PathDistribution(info).entry_points
-    points = {(point.group, point.name): point for point in found}
+    entry_points = importlib.metadata.PathDistribution(info).entry_points
+    points = {(point.group, point.name): point for point in entry_points}
     names = "elmo", "elmo_ner", "elmo_pos", "elmo_ud"
     components = {("spacy_factories", name) for name in names}
     assert points.keys() == {("console_scripts", CLI), *components}

@@ -61,19 +61,19 @@ def test_a_file_is_written_as_by_allennlp(embedder, expected, tmp_path, output_f
     chosen = {"all": expected, "top": [v[-1] for v in expected]}
     chosen["average"] = [v.mean(axis=0) for v in expected]
     with h5py.File(output) as hdf5:
-        found = [hdf5[str(i)][()] for i in range(len(TEXTS))]
+        actual = [hdf5[str(i)][()] for i in range(len(TEXTS))]
         index = json.loads(hdf5["sentence_to_index"][0])
-    assert_all_close(found, chosen[output_format], 1e-5)
+    assert_all_close(actual, chosen[output_format], 1e-5)
     assert index == {text: str(i) for i, text in enumerate(TEXTS)}
 
 
 def test_elmo_model_pads_the_vectors_of_all_sentences(model, expected):
     every = model.get_elmo_vectors(SENTENCES, layers="all")
     assert every.shape == (3, model.n_layers, 5, model.vector_size)
-    for found, own in zip(every, expected):
-        n_tokens = own.shape[1]
-        np.testing.assert_allclose(found[:, :n_tokens], own, atol=1e-5)
-        assert not found[:, n_tokens:].any()
+    for actual, layers in zip(every, expected):
+        n_tokens = layers.shape[1]
+        np.testing.assert_allclose(actual[:, :n_tokens], layers, atol=1e-5)
+        assert not actual[:, n_tokens:].any()
     vectors = model.get_elmo_vectors(SENTENCES, warmup=False)
     np.testing.assert_allclose(vectors, every.mean(axis=1), atol=1e-6)
     top = model.get_elmo_vectors(SENTENCES, layers="top")
@@ -83,11 +83,11 @@ def test_elmo_model_pads_the_vectors_of_all_sentences(model, expected):
 def test_the_mean_of_a_sentence_has_length_1(model, expected):
     means = np.stack([v.mean(axis=(0, 1)) for v in expected])
     means /= np.linalg.norm(means, axis=1, keepdims=True)
-    found = model.get_elmo_vector_average([*SENTENCES, []])
-    np.testing.assert_allclose(found, [*means, np.zeros(10)], atol=1e-5)
-    of_layers = model.get_elmo_vector_average(SENTENCES, layers="all")
-    assert of_layers.shape == (3, 3, 10)
-    np.testing.assert_allclose(np.linalg.norm(of_layers, axis=(1, 2)), 1, atol=1e-6)
+    average = model.get_elmo_vector_average([*SENTENCES, []])
+    np.testing.assert_allclose(average, [*means, np.zeros(10)], atol=1e-5)
+    by_layer = model.get_elmo_vector_average(SENTENCES, layers="all")
+    assert by_layer.shape == (3, 3, 10)
+    np.testing.assert_allclose(np.linalg.norm(by_layer, axis=(1, 2)), 1, atol=1e-6)
 
 
 def test_substitutes_are_the_likeliest_words_of_each_direction(config, tmp_path):
@@ -100,11 +100,11 @@ def test_substitutes_are_the_likeliest_words_of_each_direction(config, tmp_path)
     assert [token["word"] for token in first + second] == ["the", "river", "again"]
     for direction in ("forward", "backward"):
         best = language_model.likeliest(["the", "river"], 1, top=2, direction=direction)
-        found = first[1][direction]
-        assert found["candidate_words"] == [word for word, _ in best]
-        assert found["logp"] == pytest.approx([log for _, log in best], abs=1e-4)
-        of_ids = [vocabulary.words[i] for i in found["candidates"]]
-        assert of_ids == found["candidate_words"]
+        substitutes = first[1][direction]
+        assert substitutes["candidate_words"] == [word for word, _ in best]
+        assert substitutes["logp"] == pytest.approx([log for _, log in best], abs=1e-4)
+        words = [vocabulary.words[i] for i in substitutes["candidates"]]
+        assert words == substitutes["candidate_words"]
 
 
 def test_other_layers_are_refused(embedder, model, tmp_path):

@@ -39,9 +39,9 @@ def test_the_vectors_are_the_embedders(lite_file, vectorizer):
 def test_columns_have_names_and_a_pickle_gives_the_same(vectorizer):
     pytest.importorskip("pandas", reason="needs pandas")
     frame = clone(vectorizer).set_output(transform="pandas").fit(TEXTS)
-    found = pickle.loads(pickle.dumps(frame)).transform(TEXTS)
-    assert list(found.columns[:2]) == ["elmovectorizer0", "elmovectorizer1"]
-    np.testing.assert_array_equal(found, vectorizer.transform(TEXTS))
+    actual = pickle.loads(pickle.dumps(frame)).transform(TEXTS)
+    assert list(actual.columns[:2]) == ["elmovectorizer0", "elmovectorizer1"]
+    np.testing.assert_array_equal(actual, vectorizer.transform(TEXTS))
 
 
 def test_what_is_no_list_of_texts_is_refused(vectorizer):

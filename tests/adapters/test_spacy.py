@@ -65,8 +65,8 @@ def test_a_pipeline_is_saved_and_embeds_a_stream(nlp, tmp_path):
     nlp.to_disk(tmp_path / "pipeline")
     saved = spacy.load(tmp_path / "pipeline")
     texts = [TEXT, "", " ", "One"]
-    for found, text in zip(saved.pipe(texts, batch_size=2), texts, strict=True):
-        np.testing.assert_allclose(found.tensor, nlp(text).tensor, atol=1e-6)
+    for doc, text in zip(saved.pipe(texts, batch_size=2), texts, strict=True):
+        np.testing.assert_allclose(doc.tensor, nlp(text).tensor, atol=1e-6)
 
 
 def test_vectors_stay_equal_in_bytes_and_pickles(model_directory):
@@ -139,9 +139,9 @@ def test_spacys_converter_and_ours_read_the_entities_of_annotate(tmp_path):
     text.write_text("Angela  Merkel met Barack Obama.\nBerlin? Yes (Paris).\n")
     assert command("annotate")([text, output, "--with", "en-pos", "en-ner"]) == 0
     docs = [*conllu_to_docs(output.read_text(), n_sents=1, no_print=True)]
-    found = [(str(e), e.label_) for doc in docs for e in doc.ents]
+    actual = [(str(e), e.label_) for doc in docs for e in doc.ents]
     names = "Angela Merkel", "Barack Obama", "Berlin", "Paris"
-    assert found == [*zip(names, ("PER", "PER", "LOC", "LOC"))]
+    assert actual == [*zip(names, ("PER", "PER", "LOC", "LOC"))]
     rows = [example["tags"] for example in read_conllu(output, entities=True)]
     begins = [tag for row in rows for tag in row if tag[0] == "B"]
     assert begins == [*2 * ["B-PER"], *2 * ["B-LOC"]]
@@ -159,8 +159,8 @@ def test_entities_and_parts_of_speech_are_those_of_pipelines(model_directory, tm
     doc, empty, _ = nlp.pipe([TEXT, "", " "], batch_size=2)
     entities, tags = (pipeline(head)(SENTENCES) for head in (ner, pos))
     spans = [(s["text"].replace(" ", ""), s["label"]) for row in entities for s in row]
-    found = [("".join(t.text for t in e if not t.is_space), e.label_) for e in doc.ents]
-    assert found == spans and spans
+    names = [("".join(t.text for t in e if not t.is_space), e.label_) for e in doc.ents]
+    assert names == spans and spans
     labels = [t["label"] for row in tags for t in row]
     assert [t.pos_ for t in doc if not t.is_space] == labels
     assert doc[2].pos_ == "SPACE" and not empty.ents

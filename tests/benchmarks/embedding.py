@@ -58,41 +58,41 @@ def main(
     batch_sizes: Sequence[runner.Count] = (1, 8, 32, 128),
     file_batch_sizes: Sequence[runner.Count] = (8, 32, 128),
 ) -> None:
-    given = runner.read(text, sentences)
-    known = SYSTEMS | {runner.ON_CPU: OURS[FLOAT32]}
+    tokens = runner.read(text, sentences)
+    scripts = SYSTEMS | {runner.ON_CPU: OURS[FLOAT32]}
     for preset in presets:
-        with runner.inputs(preset, given) as folder:
+        with runner.inputs(preset, tokens) as folder:
             processes = {
                 name: functools.partial(
                     runner.worker, script, folder, way, gpus=name != runner.ON_CPU
                 )
-                for name, (script, way) in ((name, known[name]) for name in systems)
+                for name, (script, way) in ((name, scripts[name]) for name in systems)
             }
             first = runner.first_answers(
                 processes, lambda worker: worker.ask("run", batches=[[["a"]]])
             )
-            with runner.started(processes) as found:
+            with runner.started(processes) as workers:
                 print_speeds(
-                    preset, found, given, seconds, batch_sizes, file_batch_sizes
+                    preset, workers, tokens, seconds, batch_sizes, file_batch_sizes
                 )
-                print_vectors(preset, found, given, folder, first)
+                print_vectors(preset, workers, tokens, folder, first)
 
 
 def print_speeds(preset, workers, sentences, seconds, batch_sizes, file_batch_sizes):
     for name, worker in workers.items():
-        known = [[["a"]]] if name in PEERS else sliced(sentences, 128)
-        worker.ask("run", batches=known)
+        warm_up = [[["a"]]] if name in PEERS else sliced(sentences, 128)
+        worker.ask("run", batches=warm_up)
     columns = "system", runner.RATE, "to the fastest peer", "peak memory", "rounds"
     runner.head("preset", "batch", *columns)
     for size in batch_sizes:
-        found = runner.in_turns(
+        turns = runner.in_turns(
             workers,
             lambda w, i, size=size: w.ask(
                 "run", batches=batches_of(size, sentences, i)
             ),
             seconds=seconds,
         )
-        print_rates(preset, size, found, workers)
+        print_rates(preset, size, turns, workers)
     by_length = sorted(sentences, key=len)
     ways = {}
     for name, worker in workers.items():
@@ -105,20 +105,20 @@ def print_speeds(preset, workers, sentences, seconds, batch_sizes, file_batch_si
         took = {way: worker.ask(r, **a)["seconds"] for way, (r, a) in requests.items()}
         way = min(took, key=took.__getitem__)
         ways[way] = worker, *requests[way]
-    found = runner.in_turns(
+    turns = runner.in_turns(
         ways, lambda way, _: way[0].ask(way[1], **way[2]), seconds=seconds
     )
-    print_rates(preset, "whole file", found, workers)
+    print_rates(preset, "whole file", turns, workers)
 
 
-def print_rates(preset, title, found: Mapping, workers: Mapping) -> None:
-    rates = runner.speeds(found)
+def print_rates(preset, title, turns: Mapping, workers: Mapping) -> None:
+    rates = runner.speeds(turns)
     names = {label: label.split(",")[0] for label in rates}
     medians = {label: statistics.median(r) for label, r in rates.items()}
     peer = max((medians[n] for n in rates if names[n] in PEERS), default=float("nan"))
-    for label, own in rates.items():
+    for label, row in rates.items():
         memory = f"{workers[names[label]].peak_memory():.2f} GB"
-        cells = runner.spread(own), f"{medians[label] / peer:.2f}", memory, len(own)
+        cells = runner.spread(row), f"{medians[label] / peer:.2f}", memory, len(row)
         runner.row(preset, title, label, *cells)
 
 
@@ -134,15 +134,15 @@ def print_vectors(preset, workers, sentences, folder: Path, first: Mapping) -> N
     columns = f"largest difference to {compared}", cosine, "first vectors, s", "on"
     print()
     runner.head("preset", "system", *columns)
-    for name, own in vectors.items():
+    for name, actual in vectors.items():
         off, cosine = "–", "–"
         if compared in vectors:
             other = vectors[compared]
-            off = f"{np.abs(own - other).max():.1e} of {np.abs(other).max():.1f}"
+            off = f"{np.abs(actual - other).max():.1e} of {np.abs(other).max():.1f}"
         if FLOAT32 in vectors:
             cosine = ", ".join(
                 f"{c.mean():.6f} ({c.min():.6f})"
-                for c in runner.cosines(own, vectors[FLOAT32])
+                for c in runner.cosines(actual, vectors[FLOAT32])
             )
         start = runner.spread(first[name], 2)
         runner.row(preset, name, off, cosine, start, workers[name].hello["on"])

@@ -120,7 +120,7 @@ def main(
     """Measures the tasks of these folders, all if none is named."""
     starts = ["random", "word2vec"] if word_vectors else ["random"]
     vectors: dict[str, Path] = dict(zip(("en", "ko"), word_vectors or ()))
-    found: dict[str, list[Measured]] = {}
+    by_folder: dict[str, list[Measured]] = {}
     for folder in folders or ROWS:
         settings = [settings_of(folder, data, output / folder)]
         if word_vectors:
@@ -129,15 +129,15 @@ def main(
                 "output": output / f"{folder}-word2vec",
             }
             settings.append(dataclasses.replace(settings[0], **changed))
-        found[folder] = [measure(ROWS[folder], start) for start in settings]
+        by_folder[folder] = [measure(ROWS[folder], start) for start in settings]
     columns = [[f"{start}: baseline", "with ELMo", "gain"] for start in starts]
     runner.head("task", "score", *sum(columns, []), "the paper")
-    for folder, measured in found.items():
+    for folder, measured in by_folder.items():
         title = f"{ROWS[folder].title}, `{folder}`"
-        cells = [cell for one in measured for cell in one.cells()]
+        cells = [cell for run in measured for cell in run.cells()]
         runner.row(title, measured[0].score, *cells, ROWS[folder].paper)
     if picture:
-        draw(found, picture)
+        draw(by_folder, picture)
 
 
 def settings_of(folder: str, data: Path, output: Path) -> Settings:
@@ -173,11 +173,11 @@ def measure(row: Row, settings: Settings) -> Measured:
     return Measured(score, scores, paper.first_scores(elmo)[1], p)
 
 
-def draw(found: dict[str, list[Measured]], path: Path) -> None:
+def draw(by_folder: dict[str, list[Measured]], path: Path) -> None:
     """Draws the gains where words start from random vectors."""
     bars = [
-        Bar(f"{ROWS[folder].title}, {folder}", one.gain, f"{one.gain:+.1f}")
-        for folder, (one, *_) in found.items()
+        Bar(f"{ROWS[folder].title}, {folder}", run.gain, f"{run.gain:+.1f}")
+        for folder, (run, *_) in by_folder.items()
     ]
     draw_bars("Gain from ELMo, points", bars, path)
 

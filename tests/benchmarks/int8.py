@@ -33,16 +33,16 @@ def main(
     text: Path,
     sentences: runner.Count = 1000,
 ) -> None:
-    given = runner.read(text, sentences)
+    tokens = runner.read(text, sentences)
     embedders = {
         kind: Embedder(model, layers="all", arithmetic=kind) for kind in (FLOAT32, INT8)
     }
-    exact, found = (embedder.encode(given) for embedder in embedders.values())
-    n_tokens = sum(map(len, given))
-    print(f"{len(given):,} sentences of {n_tokens:,} tokens\n")
+    exact, rounded = (embedder.encode(tokens) for embedder in embedders.values())
+    n_tokens = sum(map(len, tokens))
+    print(f"{len(tokens):,} sentences of {n_tokens:,} tokens\n")
     runner.head("layer", "mean cosine", "worst", f"{TOP} nearest that are the same")
-    words = [word for sentence in given for word in sentence]
-    exact_rows, rows = (np.concatenate(layers, axis=1) for layers in (exact, found))
+    words = [word for sentence in tokens for word in sentence]
+    exact_rows, rows = (np.concatenate(layers, axis=1) for layers in (exact, rounded))
     # Layer 0 is the same for all uses of a word.
     distinct = [words.index(word) for word in dict.fromkeys(words)]
     for layer, (a, b) in enumerate(zip(exact_rows, rows)):
@@ -61,15 +61,15 @@ def main(
     print()
     runner.head("arithmetic", "perplexity ahead", "perplexity back")
     lm = LanguageModel.from_pretrained(model)
-    for kind, layers in ((FLOAT32, exact), (INT8, found)):
-        runner.row(kind, *(f"{p:.3f}" for p in perplexities(lm, given, layers)))
+    for kind, layers in ((FLOAT32, exact), (INT8, rounded)):
+        runner.row(kind, *(f"{p:.3f}" for p in perplexities(lm, tokens, layers)))
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def same_neighbours(exact: np.ndarray, found: np.ndarray) -> float:
+def same_neighbours(exact: np.ndarray, rounded: np.ndarray) -> float:
     """The share of the nearest rows that are nearest in both."""
     rng, n = np.random.default_rng(0), len(exact)
     queries = rng.choice(n, min(N_QUERIES, n), replace=False)
@@ -80,7 +80,7 @@ def same_neighbours(exact: np.ndarray, found: np.ndarray) -> float:
         cosines[np.arange(len(queries)), queries] = -np.inf
         return np.argpartition(cosines, -TOP, axis=1)[:, -TOP:]
 
-    pairs = zip(nearest(exact), nearest(found))
+    pairs = zip(nearest(exact), nearest(rounded))
     return float(np.mean([len({*a} & {*b}) / TOP for a, b in pairs]))
 
 
@@ -90,12 +90,12 @@ def perplexities(
     """Of the next words, and of the ones before; of all words within sentences."""
     dim = layers[0].shape[-1] // 2
     ids = [lm.vocabulary.encode(sentence) for sentence in sentences]
-    for own, reads, predicts in (
+    for half, reads, predicts in (
         (slice(None, dim), slice(None, -1), slice(1, None)),
         (slice(dim, None), slice(1, None), slice(None, -1)),
     ):
-        vectors = np.concatenate([of_one[-1, reads, own] for of_one in layers])
-        targets = np.concatenate([of_one[predicts] for of_one in ids])
+        vectors = np.concatenate([rows[-1, reads, half] for rows in layers])
+        targets = np.concatenate([rows[predicts] for rows in ids])
         parts = [
             lm.bilm.softmax.log_probabilities_of(
                 tf.constant(vectors[i : i + AT_ONCE]),

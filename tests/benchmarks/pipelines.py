@@ -50,7 +50,7 @@ def main(
             "spaCy": (systems["spaCy"], {}),
             "elmo-keras": (systems["elmo-keras"], {}),
         }
-        found = runner.in_turns(
+        turns = runner.in_turns(
             asked,
             lambda system, _: system[0].ask("tag_file", path=str(text), **system[1]),
             rounds=rounds,
@@ -59,7 +59,7 @@ def main(
         runner.head(
             "system", runner.RATE, "to spaCy, 2 processes", "first answer, s", "MB"
         )
-        for name, cells in runner.compared(runner.speeds(found)).items():
+        for name, cells in runner.compared(runner.speeds(turns)).items():
             times = runner.spread(first[name], 2) if name in first else ""
             size = f"{memory[name]:.0f}" if name in memory else ""
             runner.row(name, *cells, times, size)
@@ -75,9 +75,10 @@ def print_scores(systems: dict, data: Path) -> None:
     cells = []
     for system in systems.values():
         answers = system.ask("tag", sentences=[e["tokens"] for e in tagged])
-        found = [tag for tags, _ in answers for tag in tags]
-        right = sum(map(str.__eq__, found, [tag for e in tagged for tag in e["tags"]]))
-        cells.append(f"{100 * right / len(found):.2f}")
+        predicted = [tag for tags, _ in answers for tag in tags]
+        gold = [tag for example in tagged for tag in example["tags"]]
+        right = sum(map(str.__eq__, predicted, gold))
+        cells.append(f"{100 * right / len(predicted):.2f}")
     runner.row("EWT", *cells)
     rows = [{"pipeline": "en-pos", "text": "EWT", "score": "accuracy"} | named(cells)]
     for name, (_, examples) in make.entity_sets(data).items():

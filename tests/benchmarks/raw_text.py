@@ -172,15 +172,15 @@ def tag(
     pipe: WordPipeline, texts: Sequence[str]
 ) -> list[tuple[Document, list[Entity]]]:
     """Each text with the words and tags of its sentences; and the results as spans."""
-    found = []
+    documents = []
     read = (read_text(i, text, pipe.tokenizer) for i, text in enumerate(texts))
     for text, (predictions,) in predict_texts([pipe], read):
         results = pipe.annotate(text, predictions)
         spans = [(r["start"], r["end"], r["label"]) for r in results]
         tags = {begin: label for begin, _, label in spans}
         sentences = [[(a, b, tags.get(a, "X")) for a, b in row] for row in text.spans]
-        found.append((Document(text.source, sentences), spans))
-    return found
+        documents.append((Document(text.source, sentences), spans))
+    return documents
 
 
 def score_words(
@@ -191,21 +191,21 @@ def score_words(
     read_by_spacy: list[dict] | None = None,
 ) -> list[dict]:
     pipe = pipeline(name)
-    found = [token["label"] for row in pipe(words_of(gold)) for token in row]
+    predicted = [token["label"] for row in pipe(words_of(gold)) for token in row]
     tags = [t for d in gold for _, _, t in d.words]
-    right = sum(map(str.__eq__, tags, found))
+    right = sum(map(str.__eq__, tags, predicted))
     columns = [[document for document, _ in tag(pipe, [d.text for d in gold])]]
     if read_by_spacy:
         columns.append(
             [Document(d.text, x["sentences"]) for d, x in zip(gold, read_by_spacy)]
         )
-    own, *others = (
+    accuracy, *others = (
         official_scores(official, gold, to_conllu(documents), ["UPOS"])["UPOS"]
         for documents in columns
     )
     more: dict[str, Any] = {"spaCy": round(others[0], 2)} if others else {}
     return [
-        score_row(f"{title}, raw text", "F1 of UPOS", own, **more),
+        score_row(f"{title}, raw text", "F1 of UPOS", accuracy, **more),
         score_row(title, "accuracy", 100 * right / len(tags)),
     ]
 
@@ -269,8 +269,8 @@ def score_entities(
         gold.append(spans)
     spacy_score: dict[str, Any] = {}
     if read_by_spacy:
-        found = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
-        spacy_score["spaCy"] = round(micro_f1(map(count_spans, gold, found)), 2)
+        predicted = [[tuple(e) for e in x["entities"]] for x in read_by_spacy]
+        spacy_score["spaCy"] = round(micro_f1(map(count_spans, gold, predicted)), 2)
     for change, how, more in (
         (str, "raw text", spacy_score),
         (str.lower, "lower case", {}),
@@ -278,8 +278,8 @@ def score_entities(
     ):
         texts = ["".join(map(change, d.text)) for d in documents]
         assert [*map(len, texts)] == [len(d.text) for d in documents]
-        own = f1_of_entities(gold, pipe(texts))
-        rows.append(score_row(f"{make.UNER}, {how}", "F1", own, **more))
+        f1 = f1_of_entities(gold, pipe(texts))
+        rows.append(score_row(f"{make.UNER}, {how}", "F1", f1, **more))
     return rows
 
 
@@ -299,8 +299,8 @@ def score_tweets(data: Path) -> list[dict]:
 
 
 def f1_of_entities(gold: Iterable, results: Iterable[list[dict]]) -> float:
-    found = ([(r["start"], r["end"], r["label"]) for r in row] for row in results)
-    return micro_f1(map(count_spans, gold, found))
+    predicted = ([(r["start"], r["end"], r["label"]) for r in row] for row in results)
+    return micro_f1(map(count_spans, gold, predicted))
 
 
 def score_klue(path: Path, official: runner.Worker) -> list[dict]:
@@ -312,8 +312,8 @@ def score_klue(path: Path, official: runner.Worker) -> list[dict]:
     examples = [[*zip(*row)] for row in rows if row]
     held_out = hold_out(examples, KLUE_HELD_OUT)[1]
     texts = ["".join(characters) for characters, _ in held_out]
-    found = tag(pipeline("ko-ner"), texts)
-    system = [bio_tags(spans, len(text)) for (_, spans), text in zip(found, texts)]
+    predicted = tag(pipeline("ko-ner"), texts)
+    system = [bio_tags(spans, len(text)) for (_, spans), text in zip(predicted, texts)]
     gold = [list(tags) for _, tags in held_out]
     scores = official.ask("entities", gold=gold, system=system)
     also = f"KLUE's macro F1 {scores['macro']:.2f}"
@@ -330,17 +330,17 @@ def score_roles(documents: list[Document], path: Path) -> list[dict]:
         gold.setdefault(tuple(example["tokens"]), set()).update(spans)
     pipe = pipeline("en-srl")
     pairs = []
-    for document, found in zip(documents, pipe([d.text for d in documents])):
-        wanted, known = set(), set()
+    for document, predicted in zip(documents, pipe([d.text for d in documents])):
+        expected, labelled = set(), set()
         for words in document.sentences:
             frames_ = gold.get(tuple(document.text[a:b] for a, b, _ in words))
             if frames_ is not None:
-                known.update(begin for begin, _, _ in words)
-                wanted |= {
+                labelled.update(begin for begin, _, _ in words)
+                expected |= {
                     (words[at][0], words[first][0], words[end - 1][1], label)
                     for at, first, end, label in frames_
                 }
-        pairs.append((wanted, {x for x in frames(found) if x[0] in known}))
+        pairs.append((expected, {x for x in frames(predicted) if x[0] in labelled}))
     predicates, arguments = (
         micro_f1(
             count_spans(
@@ -367,7 +367,7 @@ def frames(results: list[dict]) -> set[tuple]:
 def score_coreference(path: Path, title: str, official: runner.Worker) -> list[dict]:
     documents = [without_singletons(d) for d in read_documents(path)]
     pipe = pipeline("en-coref")
-    gold, found = [], []
+    gold, predicted = [], []
     for i, document in enumerate(documents):
         tokens = [token for sentence in document["sentences"] for token in sentence]
         ends = [*itertools.accumulate(len(token) + 1 for token in tokens)]
@@ -375,11 +375,11 @@ def score_coreference(path: Path, title: str, official: runner.Worker) -> list[d
             [[i, ends[a] - len(tokens[a]) - 1, ends[b] - 1] for a, b in cluster]
             for cluster in document["clusters"]
         ]
-        found += [
+        predicted += [
             [[i, m["start"], m["end"]] for m in cluster]
             for cluster in pipe(" ".join(tokens))
         ]
-    f1 = official.ask("coreference", gold=gold, system=found)
+    f1 = official.ask("coreference", gold=gold, system=predicted)
     return [score_row(f"{title}, raw text", "CoNLL F1", f1)]
 
 

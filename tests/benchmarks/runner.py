@@ -152,11 +152,11 @@ def process_of(
     **options: Any,
 ) -> subprocess.Popen:
     """A process that imports the `elmo_keras` of a checkout, or that of a peer."""
-    own = {"TF_USE_LEGACY_KERAS": "1"} if peer else {"PYTHONPATH": str(root)}
-    own |= {} if gpus else {"CUDA_VISIBLE_DEVICES": "-1"}
+    env = {"TF_USE_LEGACY_KERAS": "1"} if peer else {"PYTHONPATH": str(root)}
+    env |= {} if gpus else {"CUDA_VISIBLE_DEVICES": "-1"}
     quiet = {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [str(word) for word in command]
-    return subprocess.Popen(command, env=os.environ | quiet | own, text=True, **options)
+    return subprocess.Popen(command, env=os.environ | quiet | env, text=True, **options)
 
 
 def interpreter(script: str) -> Path:
@@ -192,7 +192,7 @@ def in_turns(
         if i == warm_up:
             end = time.monotonic() + seconds
         if i >= warm_up + rounds and time.monotonic() >= end:
-            return {name: own[warm_up:] for name, own in answers.items()}
+            return {name: row[warm_up:] for name, row in answers.items()}
         for name, system in systems.items():
             answers[name].append(ask(system, i))
 
@@ -249,9 +249,9 @@ def inputs(preset: str, sentences: Sequence[Sequence[str]] = ()) -> Iterator[Pat
         yield Path(name)
 
 
-def speeds(found: Mapping[Any, Sequence[dict]]) -> dict[Any, list[float]]:
+def speeds(turns: Mapping[Any, Sequence[dict]]) -> dict[Any, list[float]]:
     """Tokens a second of each system, by round."""
-    return {k: [a["tokens"] / a["seconds"] for a in own] for k, own in found.items()}
+    return {k: [a["tokens"] / a["seconds"] for a in row] for k, row in turns.items()}
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
@@ -269,7 +269,7 @@ def ratio(values: Sequence[float], others: Sequence[float]) -> str:
 def compared(values: Mapping[str, Sequence[float]], digits: int = 0) -> dict[str, list]:
     """The spread of each system's values, and their ratio to those of the first one."""
     first = next(iter(values.values()))
-    return {k: [spread(own, digits), ratio(own, first)] for k, own in values.items()}
+    return {k: [spread(row, digits), ratio(row, first)] for k, row in values.items()}
 
 
 def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -113,33 +113,33 @@ def main(
     server: Sequence[str] = (),
 ) -> int:
     """Prints the table; returns status 1 if an answer was wrong or missing."""
-    given = runner.read(text, sentences)
+    tokens = runner.read(text, sentences)
     version = (export / str(versions(export)[-1])).absolute()
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         ours = Server(export, *(f"--{option}" for option in server))
         stack.enter_context(ours)
-        file = runner.write(folder / "sentences.txt", given)
+        file = runner.write(folder / "sentences.txt", tokens)
         function = runner.worker("plain_function", version, file)
         function = stack.enter_context(function)
         function.ask("save", path=str(folder / "vectors.npz"))
         vectors = np.load(folder / "vectors.npz").values()
-        expected = dict(zip(map(" ".join, given), vectors))
-        found = {
+        expected = dict(zip(map(" ".join, tokens), vectors))
+        callers = {
             "function": function,
             "embedded": Clients(ours.port, expected),
             "REST": Clients(ours.rest_port, expected, rest_client),
         }
         if litert:
             port = stack.enter_context(Server(litert)).port
-            found["int8"] = Clients(port, expected_of(port, given))
-        found = {name: found[name] for name in systems}
+            callers["int8"] = Clients(port, expected_of(port, tokens))
+        callers = {name: callers[name] for name in systems}
         rate = "requests/s: median (lowest – highest)"
         checks = "answers", "failed", "largest difference", "our memory"
         runner.head("clients", "system", rate, "ratio", "p50", "p99", *checks)
         for n in (1, clients):
             times = runner.in_turns(
-                found,
+                callers,
                 lambda system, _, n=n: system.ask("calls", threads=n, seconds=seconds),
                 rounds=rounds,
                 warm_up=1,
@@ -148,14 +148,14 @@ def main(
                 name: [len(r) / seconds for r in own] for name, own in times.items()
             }
             for name, cells in runner.compared(rates, 1).items():
-                own, counts = found[name], ["–"] * 3
+                own, counts = callers[name], ["–"] * 3
                 if isinstance(own, Clients):
                     counts = own.answers, own.failed, f"{own.largest:.1e}"
                 p50 = statistics.median(map(statistics.median, times[name]))
                 late = np.percentile(sum(times[name], []), 99)
                 cells = *cells, *(f"{1000 * s:.1f} ms" for s in (p50, late)), *counts
                 runner.row(n, name, *cells, f"{megabytes(ours.process.pid):,} MB")
-        return int(any(getattr(own, "failed", 0) for own in found.values()))
+        return int(any(getattr(own, "failed", 0) for own in callers.values()))
 
 
 if __name__ == "__main__":

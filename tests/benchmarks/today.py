@@ -58,14 +58,14 @@ def main(
         quick, lambda system: system.ask("run", sentences=sentences[:1]), rounds=rounds
     )
     with runner.started(processes) as systems:
-        found = runner.in_turns(
+        turns = runner.in_turns(
             systems,
             lambda system, _: system.ask("run", sentences=sentences),
             rounds=rounds,
             warm_up=1,
         )
         names = "entities, F1, 136 / 1,360", "parts of speech, 100 / 2,000", "sentences"
-        speed = runner.speeds(found)
+        speed = runner.speeds(turns)
         runner.head("", "MB", "first vectors, s", runner.RATE, *names)
         for name, system in systems.items():
             scores = probe(system, data)
@@ -85,9 +85,9 @@ def read_pairs(path: Path) -> list[tuple[list[str], list[str]]]:
         premise, hypothesis, label = line.split("\t")
         hypotheses[premise].setdefault(label, hypothesis)
     return [
-        (premise.split(), found[label].split())
-        for premise, found in hypotheses.items()
-        if {"0", "2"} <= found.keys()
+        (premise.split(), by_label[label].split())
+        for premise, by_label in hypotheses.items()
+        if {"0", "2"} <= by_label.keys()
         for label in "02"
     ]
 

@@ -125,10 +125,10 @@ def main(
                 peer = stack.enter_context(runner.worker("bilm_tf", folder, options))
                 peer.ask("step", number=warmup)
                 running = {PEER: peer} | running
-            found = runner.in_turns(
+            turns = runner.in_turns(
                 running, lambda s, _: s.ask("step", number=steps), rounds=rounds
             )
-            for name, cells in runner.compared(runner.speeds(found)).items():
+            for name, cells in runner.compared(runner.speeds(turns)).items():
                 memory = f"{running[name].peak_memory():.2f} GB"
                 runner.row(preset, number, name, *cells, memory)
 

@@ -68,7 +68,7 @@ def test_where_xla_fails_the_plain_graph_computes_after_a_warning(monkeypatch, e
 
     monkeypatch.setattr(tensorflow.TensorFlowEngine, "_select", select_with_strings)
     with pytest.warns(UserWarning, match="XLA can't compile the vectors") as warned:
-        found, _ = vectors_of(monkeypatch, tensorflow.CompiledEngine, elmo)
+        compiled, _ = vectors_of(monkeypatch, tensorflow.CompiledEngine, elmo)
     assert len(warned) == 1
-    for actual, expected in zip(found, plain, strict=True):
+    for actual, expected in zip(compiled, plain, strict=True):
         np.testing.assert_allclose(actual, expected, atol=1e-5)

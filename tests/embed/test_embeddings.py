@@ -72,7 +72,7 @@ def test_a_file_of_others_is_refused(tmp_path):
     path = tmp_path / "unordered.parquet"
     pq.write_table(pa.table({"id": [1, 0], "vector": vectors}), path)
     with (
-        read_embeddings(path) as found,
+        read_embeddings(path) as embeddings,
         pytest.raises(ValueError, match="Found 1 in the place of 0"),
     ):
-        found[0]
+        embeddings[0]

@@ -27,13 +27,13 @@ def source(tmp_path):
 
 def test_each_layer_has_a_column(embed, layers, source, tmp_path):
     embed(source, tmp_path / "out.parquet", layers="all", tokens_at_once=8)
-    found = pq.read_table(tmp_path / "out.parquet").to_pydict()
-    assert found["id"] == list(range(6)) and found["text"] == LINES
-    assert list(found) == ["id", "text", "layer_0", "layer_1", "layer_2"]
-    for i, wanted in enumerate(layers):
-        for layer, vectors in enumerate(wanted):
-            vectors_found = np.reshape(found[f"layer_{layer}"][i], (-1, 10))
-            np.testing.assert_allclose(vectors_found, vectors, atol=1e-5)
+    columns = pq.read_table(tmp_path / "out.parquet").to_pydict()
+    assert columns["id"] == list(range(6)) and columns["text"] == LINES
+    assert list(columns) == ["id", "text", "layer_0", "layer_1", "layer_2"]
+    for i, expected in enumerate(layers):
+        for layer, vectors in enumerate(expected):
+            actual = np.reshape(columns[f"layer_{layer}"][i], (-1, 10))
+            np.testing.assert_allclose(actual, vectors, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -48,9 +48,9 @@ def test_vectors_of_tokens_are_lists_of_one_size(
     assert schema.field("vectors").type == pa.list_(pa.list_(number, 10))
     with read_embeddings(path) as vectors:
         assert vectors.dataset().element_spec.shape.as_list() == [None, 10]
-        for found, wanted in zip(vectors, layers, strict=True):
-            assert found.dtype == dtype
-            np.testing.assert_allclose(found, wanted[-1], atol=1e-5, rtol=1e-3)
+        for actual, expected in zip(vectors, layers, strict=True):
+            assert actual.dtype == dtype
+            np.testing.assert_allclose(actual, expected[-1], atol=1e-5, rtol=1e-3)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
@@ -66,12 +66,12 @@ def test_a_sentence_has_one_vector_and_the_metadata_say_which(
     assert about["options"] == json.loads(json.dumps(elmo.config.to_dict()))
     assert about["pooling"] == pooling
     embed(source, tmp_path / "out.npy", layers=1, pooling=pooling)
-    with read_embeddings(path) as found:
-        assert found.attributes == about
-        for i, wanted in enumerate(layers):
-            pooled = getattr(wanted[1], pooling)(axis=0) if i != 1 else np.zeros(10)
-            np.testing.assert_allclose(found[i], pooled, atol=1e-5)
-        np.testing.assert_array_equal(list(found), np.load(tmp_path / "out.npy"))
+    with read_embeddings(path) as embeddings:
+        assert embeddings.attributes == about
+        for i, expected in enumerate(layers):
+            pooled = getattr(expected[1], pooling)(axis=0) if i != 1 else np.zeros(10)
+            np.testing.assert_allclose(embeddings[i], pooled, atol=1e-5)
+        np.testing.assert_array_equal(list(embeddings), np.load(tmp_path / "out.npy"))
 
 
 def test_row_groups_are_small_and_in_order(embed, source, tmp_path, monkeypatch):
@@ -80,6 +80,6 @@ def test_row_groups_are_small_and_in_order(embed, source, tmp_path, monkeypatch)
     embed(source, path, layers=0, tokens_at_once=6)
     groups = pq.ParquetFile(path).metadata
     assert groups.num_row_groups >= 3
-    with read_embeddings(path) as found:
-        assert [len(vectors) for vectors in found] == [2, 0, 3, 3, 1, 4]
-        assert len(found[-1]) == 4 and len(found[0]) == 2
+    with read_embeddings(path) as embeddings:
+        assert [len(vectors) for vectors in embeddings] == [2, 0, 3, 3, 1, 4]
+        assert len(embeddings[-1]) == 4 and len(embeddings[0]) == 2

@@ -76,10 +76,11 @@ def at_work(pid):
 def check_as_one_file(output, text, model):
     path = text.with_suffix(".parquet")
     embed_corpus(Embedder(model, **CHOICE), text, path)
-    found, expected = map(pq.read_table, (output, path))
-    assert found.schema.equals(expected.schema)
-    assert found["id"].equals(expected["id"]) and found["text"].equals(expected["text"])
-    vectors = (np.stack(table["vector"].to_numpy()) for table in (found, expected))
+    actual, expected = map(pq.read_table, (output, path))
+    assert actual.schema.equals(expected.schema)
+    for name in "id", "text":
+        assert actual[name].equals(expected[name])
+    vectors = (np.stack(table["vector"].to_numpy()) for table in (actual, expected))
     np.testing.assert_allclose(*vectors, atol=1e-6)
     parts = sorted(output.iterdir())
     metadata = (pq.read_schema(p).metadata[b"elmo_keras"] for p in (parts[0], path))
@@ -209,7 +210,7 @@ TEXTS = ["The bank of the river", "", "One"]
 
 
 @pytest.fixture(scope="module")
-def of_tokens(cluster, lite):
+def token_embedder(cluster, lite):
     return on_ray.BatchEmbedder(Embedder(lite, layers="all"), "said")
 
 
@@ -224,10 +225,10 @@ def layers(lite):
     return Embedder(lite, layers="all")(TEXTS)
 
 
-def test_a_table_gets_lists_and_a_dictionary_arrays(of_tokens, layers):
+def test_a_table_gets_lists_and_a_dictionary_arrays(token_embedder, layers):
     names = ["n", "said", "layer_0", "layer_1", "layer_2"]
-    table = of_tokens(pa.table({"n": [1, 2, 3], "said": TEXTS}))
-    batch = of_tokens({"n": np.arange(3), "said": np.array(TEXTS, object)})
+    table = token_embedder(pa.table({"n": [1, 2, 3], "said": TEXTS}))
+    batch = token_embedder({"n": np.arange(3), "said": np.array(TEXTS, object)})
     assert table.column_names == names == list(batch)
     assert table.schema.field("layer_1").type == pa.list_(pa.list_(pa.float32(), 10))
     for row, expected in enumerate(layers):
@@ -235,7 +236,7 @@ def test_a_table_gets_lists_and_a_dictionary_arrays(of_tokens, layers):
             vectors = np.reshape(table[f"layer_{layer}"][row].as_py(), (-1, 10))
             np.testing.assert_array_equal(vectors, expected[layer])
             np.testing.assert_array_equal(batch[f"layer_{layer}"][row], vectors)
-    same = of_tokens({"said": np.array(["one two"] * 2)})["layer_0"]
+    same = token_embedder({"said": np.array(["one two"] * 2)})["layer_0"]
     assert same.shape == (2,) and same[0].shape == (2, 10)
 
 

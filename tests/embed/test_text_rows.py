@@ -70,11 +70,11 @@ def test_a_piece_ends_with_the_sentence_that_reaches_the_size(tmp_path):
     paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for path, lines in zip(paths, (LINES[:2], LINES[2:])):
         path.write_text("\n".join(lines) + "\n")
-    found = pieces()
-    texts = [[text.decode() for text in piece.texts] for piece in found]
+    parts = pieces()
+    texts = [[text.decode() for text in piece.texts] for piece in parts]
     assert texts == [["four", ""], ["five and more"], ["one", "ends"]]
-    assert [(piece.index, piece.first) for piece in found] == [(0, 0), (1, 2), (2, 3)]
-    fingerprints = [piece.fingerprint for piece in found]
+    assert [(piece.index, piece.first) for piece in parts] == [(0, 0), (1, 2), (2, 3)]
+    fingerprints = [piece.fingerprint for piece in parts]
     assert (
         fingerprints == [piece.fingerprint for piece in pieces()]
         and len(set(fingerprints)) == 3

@@ -43,9 +43,9 @@ class Kind(NamedTuple):
 
 def language(config, tokens=TOKENS, atol=1e-6, **options):
     def check(elmo, signature, outputs):
-        wanted = expected(elmo, tuple(map(tuple, tokens)))
-        assert {*outputs} == {*wanted}
-        for name, array in wanted.items():
+        reference = expected(elmo, tuple(map(tuple, tokens)))
+        assert {*outputs} == {*reference}
+        for name, array in reference.items():
             assert outputs[name].shape == array.shape, name
             difference = np.abs(outputs[name] - array)
             np.testing.assert_array_less(difference, atol, f"{signature}, {name}")
@@ -58,9 +58,9 @@ def language(config, tokens=TOKENS, atol=1e-6, **options):
 
 def task(name):
     def check(model, signature, outputs):
-        wanted = TASKS[name].answers(model)
-        assert len(set(map(str, wanted))) > 1
-        assert TASKS[name].decode(outputs) == wanted, signature
+        reference = TASKS[name].answers(model)
+        assert len(set(map(str, reference))) > 1
+        assert TASKS[name].decode(outputs) == reference, signature
 
     inputs = {"default": TASKS[name].texts, "tokens": TASKS[name].tokens()}
     inputs = {signature: x for signature, x in inputs.items() if x}
@@ -141,11 +141,11 @@ def grpc(version):
             return {key: tf.make_ndarray(x) for key, x in outputs.items()}
 
         n = len(next(iter(inputs.values())))
-        found = [*pool.map(answer, [*range(n)] * 4)]
-        for one, again in zip(found, found[n:]):
-            for key, array in one.items():
+        results = [*pool.map(answer, [*range(n)] * 4)]
+        for first, again in zip(results, results[n:]):
+            for key, array in first.items():
                 assert array.shape == again[key].shape
-        return {key: rows_together([x[key] for x in found[:n]]) for key in found[0]}
+        return {key: rows_together([x[key] for x in results[:n]]) for key in results[0]}
 
     with (
         serving(version.parent, batch_timeout_micros=20_000) as server,
@@ -210,6 +210,6 @@ def test_a_cpp_program_as_tensorflow_serving_gets_the_answers(
     exported_elmo, exported_version, tmp_path
 ):
     printed = lines_of_cpp_program(tmp_path, exported_version, "elmo", *SENTENCES)
-    wanted = expected(exported_elmo)["elmo"]
-    values = np.array(printed, "float32").reshape(wanted.shape)
-    np.testing.assert_allclose(values, wanted, atol=1e-6)
+    reference = expected(exported_elmo)["elmo"]
+    values = np.array(printed, "float32").reshape(reference.shape)
+    np.testing.assert_allclose(values, reference, atol=1e-6)

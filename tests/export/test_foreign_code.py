@@ -41,10 +41,10 @@ def test_a_session_of_tensorflow_1(exported_version, check):
             elmo(inputs=inputs, signature="tokens", as_dict=True)["elmo"],
         ]
         session.run([v1.global_variables_initializer(), v1.tables_initializer()])
-        vectors, means, of_tokens = session.run(outputs, {text: SENTENCES})
+        vectors, means, token_vectors = session.run(outputs, {text: SENTENCES})
     check("session, elmo", vectors)
     check("session, default", means, "default")
-    check("session, tokens", of_tokens)
+    check("session, tokens", token_vectors)
 
 
 def test_lists_of_python_and_signatures_in_tensorflow_2(elmo, check):

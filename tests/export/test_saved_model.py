@@ -95,12 +95,12 @@ def operations(session, output):
 def test_a_session_gives_the_layers_vectors_and_computes_no_others(session, check):
     check("session", session("default", ["elmo"], {"sentences": SENTENCES})["elmo"])
     names = ["word_emb", "lstm_outputs1", "lstm_outputs2", "default", "elmo"]
-    found = {name: operations(session, name) for name in names}
-    products = [found[name]["MatMul"] for name in names]
-    assert products[0] < products[1] < products[2], found
-    assert products[2] == products[3] == products[4], found
+    counts = {name: operations(session, name) for name in names}
+    products = [counts[name]["MatMul"] for name in names]
+    assert products[0] < products[1] < products[2], counts
+    assert products[2] == products[3] == products[4], counts
     # An output without a time axis needs no padding.
-    assert 0 == found["default"]["ScatterNd"] < found["elmo"]["ScatterNd"], found
+    assert 0 == counts["default"]["ScatterNd"] < counts["elmo"]["ScatterNd"], counts
 
 
 def test_the_mix_trains_with_its_l2_and_dropout(loaded, exported_elmo):
@@ -129,9 +129,9 @@ def test_with_all_trainable_the_gradients_are_the_layers(tmp_path):
     actual = tape.gradient(value, loaded.trainable_variables)
     with tf.GradientTape() as tape:
         value = tf.reduce_sum(elmo(TOKENS, training=True) ** 2)
-    wanted = tape.gradient(value, [v.value for v in elmo.trainable_weights])
-    assert len(actual) == len(wanted) == len(elmo.weights)
-    for gradient, other in zip(actual, wanted):
+    expected = tape.gradient(value, [v.value for v in elmo.trainable_weights])
+    assert len(actual) == len(expected) == len(elmo.weights)
+    for gradient, other in zip(actual, expected):
         gradient, other = tf.convert_to_tensor(gradient), tf.convert_to_tensor(other)
         size = np.abs(other).max()
         np.testing.assert_allclose(gradient, other, atol=1e-5 * (1 + size))
@@ -162,8 +162,8 @@ def test_the_signatures_answer_the_warm_up_requests(exported_version, session):
     ],
 )
 def test_a_splitter_normalises_and_splits(options, text, tokens):
-    found = splitter(*options)(tf.constant([text])).to_list()
-    assert found == [[tf.compat.as_bytes(token) for token in tokens]]
+    actual = splitter(*options)(tf.constant([text])).to_list()
+    assert actual == [[tf.compat.as_bytes(token) for token in tokens]]
 
 
 @pytest.mark.journey

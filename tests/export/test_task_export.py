@@ -19,10 +19,10 @@ from tests.support.task_models import token_vectors
 pytestmark = pytest.mark.journey  # exporting a model takes seconds
 
 
-def check_rows(found, alone, begin):
+def check_rows(actual, alone, begin):
     """The answers from row `begin` are those of the texts alone, without padding."""
     for name, values in alone.items():
-        rows = found[name][begin : begin + len(values)]
+        rows = actual[name][begin : begin + len(values)]
         if len(values.shape) > 1:
             rows = rows[:, : values.shape[1]]
         if values.dtype.is_floating:
@@ -45,9 +45,9 @@ def test_a_text_has_the_same_answers_alone_beside_others_and_beside_a_long_one(
         check_rows(together, default(**constants(inputs)), i)
     long = {n: ["ein " * 2100] if n != "predicate" else [2] for n in texts}
     merged = {n: (8 * x)[:21] + long[n] + (3 * x)[:10] for n, x in texts.items()}
-    found = default(**constants(merged))
+    actual = default(**constants(merged))
     for begin in 0, n, 22:
-        check_rows(found, together, begin)
+        check_rows(actual, together, begin)
 
 
 @pytest.mark.parametrize("kind", TASKS)
@@ -55,9 +55,9 @@ def test_no_texts_and_texts_without_words_are_answered(exported_task, kind):
     _, signatures, _ = exported_task(kind)
     if kind != "srl":  # each text of theirs has a predicate
         texts = {name: [" ", ""] for name in TASKS[kind].texts}
-        found = signatures["default"](**constants(texts))
-        assert all(len(x) == 2 for x in found.values())
-        numbers = [x for x in found.values() if x.dtype.is_floating]
+        actual = signatures["default"](**constants(texts))
+        assert all(len(x) == 2 for x in actual.values())
+        numbers = [x for x in actual.values() if x.dtype.is_floating]
         assert all(np.all(np.isfinite(x)) for x in numbers)
     empty = {
         name: tf.zeros([0], tf.int32 if name == "predicate" else tf.string)
@@ -126,10 +126,10 @@ def test_a_head_is_exported_with_its_language_model(model_directory, tmp_path):
     head = make_head("ner", model_directory, tmp_path)
     assert command("export")([head, tmp_path / "out", "--no-warmup"]) == 0
     loaded = tf.saved_model.load(str(tmp_path / "out" / "1"))
-    found = loaded.signatures["default"](tf.constant(["The bank of Ann", "She"]))
+    actual = loaded.signatures["default"](tf.constant(["The bank of Ann", "She"]))
     model = keras_model(read_head(head))
     tokens = padded_tokens([["The", "bank", "of", "Ann"], ["She"]])
     expected = answers(model, {"tokens": tokens})
-    np.testing.assert_array_equal(found["tags"], expected["tags"])
-    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-5)
+    np.testing.assert_array_equal(actual["tags"], expected["tags"])
+    np.testing.assert_allclose(actual["scores"], expected["scores"], atol=1e-5)
     assert command("export")([head, tmp_path / "out", "--gamma", "2"]) == 2

@@ -38,9 +38,9 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def assert_same(expected, found):
+def assert_same(expected, actual):
     """Compares arrays, one after another."""
-    for a, b in zip(expected, found, strict=True):
+    for a, b in zip(expected, actual, strict=True):
         np.testing.assert_array_equal(a, b)
 
 

@@ -22,15 +22,15 @@ PUBLISHED_CELL = "RNN_{}/RNN/MultiRNNCell/Cell{}/LSTMCell/"
 
 def published(values, n_layers):
     """The same arrays by their published names."""
-    names, found = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}, {}
+    names, variables = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}, {}
     for name, value in values.items():
         if name.startswith("lm/") and not name.endswith("/Adagrad"):
             parts = name.removeprefix("lm/").split("lstm_cell/")
             if len(parts) == 2:
                 j = parts[0][-2] if n_layers > 1 else 0
                 parts = [PUBLISHED_CELL.format(parts[0][4], j), names[parts[1]]]
-            found["".join(parts)] = value
-    return found
+            variables["".join(parts)] = value
+    return variables
 
 
 @pytest.mark.parametrize("n_layers", [1, 2])
@@ -189,8 +189,8 @@ def test_its_mix_is_the_mix_of_the_layer_also_when_converted(module, tmp_path, e
     np.testing.assert_allclose(elmo(TOKENS)[0], expected, atol=1e-6)
     average = Elmo.from_pretrained(module, layers="average")(TOKENS)
     np.testing.assert_allclose(average, np.mean(layers, axis=1), atol=1e-6)
-    given = Elmo.from_pretrained(module, mix=[1.0, 2.0, 3.0]).mixes[0]
-    assert given.scalars.numpy().tolist() == [1, 2, 3] and float(given.gamma) == 1
+    chosen = Elmo.from_pretrained(module, mix=[1.0, 2.0, 3.0]).mixes[0]
+    assert chosen.scalars.numpy().tolist() == [1, 2, 3] and float(chosen.gamma) == 1
     save_model(tmp_path / "english", elmo.bilm, mix=elmo.mixes[0])
     same = Elmo.from_pretrained(tmp_path / "english")
     np.testing.assert_array_equal(same(TOKENS), elmo(TOKENS)[0])

@@ -30,7 +30,7 @@ def reading(data):
         return open_hdf5(path)  # which keeps the mapped content
 
 
-def made(*args, **kwargs):
+def dataset(*args, **kwargs):
     """Makes a dataset."""
     return lambda file: file.create_dataset(*args, **kwargs)
 
@@ -81,36 +81,36 @@ V108, LATEST = {"libver": ("v108", "v108")}, {"libver": "latest"}
 )
 def test_arrays_are_those_that_libhdf5_reads(fill, options):
     data, names = content(fill, **options), []
-    found = reading(data).datasets
+    actual = reading(data).datasets
     with h5py.File(io.BytesIO(data)) as file:
         file.visit(names.append)
         items = {name: file[name] for name in names}
         expected = {n: x[()] for n, x in items.items() if isinstance(x, h5py.Dataset)}
-    assert found.keys() == expected.keys()
+    assert actual.keys() == expected.keys()
     for name, values in expected.items():
-        assert found[name].shape == values.shape
-        np.testing.assert_array_equal(found[name][...], values)
+        assert actual[name].shape == values.shape
+        np.testing.assert_array_equal(actual[name][...], values)
 
 
 @pytest.mark.parametrize(
-    ("of_file", "of_dataset", "message"),
+    ("file_options", "dataset_options", "message"),
     [
         (LATEST, {"chunks": (37, 7)}, "HDF5 files with layout class 4"),
         ({}, {"compression": "lzf"}, "HDF5 filter 32000. Only gzip can be read"),
     ],
 )
 def test_other_storage_is_refused_with_the_command_that_rewrites_it(
-    of_file, of_dataset, message, tmp_path, monkeypatch
+    file_options, dataset_options, message, tmp_path, monkeypatch
 ):
-    data = content(made("b/a", data=VALUES, **of_dataset), **of_file)
+    data = content(dataset("b/a", data=VALUES, **dataset_options), **file_options)
     with pytest.raises(ValueError, match=message) as error:
         reading(data).datasets["b/a"][...]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "OLD").write_bytes(data)
     exec(str(error.value).split('python -c "')[1].split('"')[0], {})
     with h5py.File("NEW"):  # its writing has ended
-        found = open_hdf5(Path("NEW")).datasets["b/a"]
-    np.testing.assert_array_equal(found[...], VALUES)
+        actual = open_hdf5(Path("NEW")).datasets["b/a"]
+    np.testing.assert_array_equal(actual[...], VALUES)
 
 
 @pytest.mark.parametrize("options", [{}, LATEST])
@@ -120,10 +120,10 @@ def test_texts_are_read(options):
         file.attrs["words"] = "Wörter"
         file["about"] = "x" * 100_000
 
-    found = reading(content(fill, **options))
-    assert found.text_attribute("words") == "Wörter"
-    assert found.text_attribute("number") is found.text_attribute("none") is None
-    assert found.datasets["about"].text() == "x" * 100_000
+    actual = reading(content(fill, **options))
+    assert actual.text_attribute("words") == "Wörter"
+    assert actual.text_attribute("number") is actual.text_attribute("none") is None
+    assert actual.datasets["about"].text() == "x" * 100_000
 
 
 def virtual(file):
@@ -138,15 +138,15 @@ OTHER_PLACE = "file should be an HDF5|^`a` is damaged"
 @pytest.mark.parametrize(
     ("fill", "message"),
     [
-        (made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]), OTHER_PLACE),
+        (dataset("a", 3, "f4", external=[("/etc/passwd", 0, 12)]), OTHER_PLACE),
         (virtual, OTHER_PLACE),
         (put("a", h5py.ExternalLink("/other", "b")), OTHER_PLACE),
         (put("a", h5py.Empty("f4")), "structure in it is damaged, or of a rare kind"),
         (put("a", b"abc"), "hold numbers. Found: "),
-        (made("a", (3,), "f4"), "never written"),
-        (made("a", (3,), "f4", chunks=(2,)), "lacks a part"),
-        (made("a", (2**50,), "f4", chunks=(2,)), "lacks a part"),
-        (made("a", 5, "f8", chunks=2**22, maxshape=(None,)), "chunks of wrong sizes"),
+        (dataset("a", (3,), "f4"), "never written"),
+        (dataset("a", (3,), "f4", chunks=(2,)), "lacks a part"),
+        (dataset("a", (2**50,), "f4", chunks=(2,)), "lacks a part"),
+        (dataset("a", 5, "f8", chunks=2**22, maxshape=(None,)), "of wrong sizes"),
     ],
 )
 def test_values_that_are_no_arrays_in_the_file_are_refused(fill, message):
@@ -156,7 +156,7 @@ def test_values_that_are_no_arrays_in_the_file_are_refused(fill, message):
 
 def test_a_chunk_inflates_to_its_size_and_no_further():
     noise = np.random.default_rng(0).integers(0, 256, 1000).astype("u1")
-    data = content(made("a", data=noise, chunks=(1000,), compression=9))
+    data = content(dataset("a", data=noise, chunks=(1000,), compression=9))
     start = data.index(zlib.compress(noise.tobytes(), 9))
     bomb = zlib.compress(bytes(500_000), 9)
     data = data[:start] + bomb + data[start + len(bomb) :]

@@ -21,9 +21,9 @@ FINITE = "should hold finite numbers. Found:"
 @pytest.fixture(scope="module")
 def targets(source):
     """The model that each layout is read into: tests check that none is changed."""
-    of_modules = BidirectionalLanguageModel(source.config)
-    of_modules.build()
-    return {"hdf5": built(), "checkpoint": built(), "module": of_modules}
+    module_bilm = BidirectionalLanguageModel(source.config)
+    module_bilm.build()
+    return {"hdf5": built(), "checkpoint": built(), "module": module_bilm}
 
 
 @pytest.fixture

@@ -30,10 +30,10 @@ def layers(bilm, sentences):
     """All layers of each sentence, computed in one batch: (layers, tokens, dim)."""
     tokens = [token for sentence in sentences for token in sentence]
     lengths = [len(sentence) for sentence in sentences]
-    found = bilm.layers_of_sentences(
+    actual = bilm.layers_of_sentences(
         tf.constant(tokens, tf.string), tf.constant(lengths, tf.int32)
     )
-    return np.split(np.stack(found), np.cumsum(lengths)[:-1], axis=1)
+    return np.split(np.stack(actual), np.cumsum(lengths)[:-1], axis=1)
 
 
 # Rounding of their float32 alone is up to 9.1e-6 of values up to 7.6; ours comes on top.
@@ -51,8 +51,8 @@ def test_vectors_are_those_of_the_published_code(
     sentences = json.loads((source / "sentences.json").read_text(encoding="utf-8"))
     expected = np.load(source / "vectors.npz")
     bilm = Elmo.from_pretrained(tmp_path / "model", dtype=dtype).bilm
-    found = layers(bilm, sentences)
-    pairs = [(vectors, expected[str(i)]) for i, vectors in enumerate(found)]
+    actual = layers(bilm, sentences)
+    pairs = [(vectors, expected[str(i)]) for i, vectors in enumerate(actual)]
     assert all(a.shape == b.shape for a, b in pairs)
     largest = max(np.abs(a - b).max(initial=0) for a, b in pairs)
     assert largest < bound
@@ -80,10 +80,10 @@ def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
         zipped(tmp_path / "in_folder.zip", old, folder="161/"),
         tarred(tmp_path / "zhs.model.tar.gz", tmp_path / "new", "."),
     ):
-        found = find_model(source)
-        arrays, wanted = found.datasets, expected.datasets
-        assert list(arrays) == list(wanted) and found.config == expected.config
-        assert_same(arrays.values(), wanted.values())
+        model = find_model(source)
+        arrays, reference = model.datasets, expected.datasets
+        assert list(arrays) == list(reference) and model.config == expected.config
+        assert_same(arrays.values(), reference.values())
 
 
 FILTERS = (1, 2), (2, 3), (3, 5)
@@ -119,8 +119,8 @@ def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
     for dtype, bound in (("float64", 1e-12), ("float32", 1e-5)):
         bilm = load_bilm(tmp_path / "m", dtype=dtype)
         assert bilm.config.ids_per_token == 1
-        [found] = layers(bilm, [sentence[1:-1]])
-        np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
+        [actual] = layers(bilm, [sentence[1:-1]])
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=bound)
 
 
 @pytest.mark.parametrize(("word_dim", "char_dim"), [(0, 3), (6, 3), (6, 0)])

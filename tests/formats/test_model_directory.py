@@ -112,9 +112,9 @@ def test_a_mix_is_kept_bit_for_bit_beside_the_same_files(bilm, directory):
     plain = contents(directory)
     options = {"n_train_tokens": 3}
     save_model(directory, bilm, VOCABULARY, mix=mix, options=options)
-    kept = contents(directory)
-    assert kept.keys() - plain.keys() == {"mix.json"} and plain.items() <= kept.items()
-    for path in directory, zipped(directory.with_name("m.zip"), kept):
+    full = contents(directory)
+    assert full.keys() - plain.keys() == {"mix.json"} and plain.items() <= full.items()
+    for path in directory, zipped(directory.with_name("m.zip"), full):
         [read] = Elmo.from_pretrained(path).mixes
         assert_same([read.scalars, read.gamma], [mix.scalars, mix.gamma])
     new = Elmo.from_pretrained(directory, mix=[0, 0, 0]).mixes[0]

@@ -21,10 +21,10 @@ def test_options_round_trip(name):
 
 def test_own_options_are_kept_beside_the_published_ones(config):
     values = {"unicode_normalization": "NFC", "cut_at": "character"}
-    own = dataclasses.replace(config, **values)
-    options = to_options(own)
+    changed = dataclasses.replace(config, **values)
+    options = to_options(changed)
     assert options["elmo_keras"] == values
-    assert to_config(options) == own
+    assert to_config(options) == changed
     assert "elmo_keras" not in to_options(config)
 
 

@@ -30,7 +30,7 @@ def test_the_file_has_the_published_names_and_shapes(bilm, directory):
     with h5py.File(directory / "weights.hdf5", "a") as file:
         names = []
         file.visit(names.append)
-        found = {n: file[n].shape for n in names if isinstance(file[n], h5py.Dataset)}
+        actual = {n: file[n].shape for n in names if isinstance(file[n], h5py.Dataset)}
         file["softmax/W"] = np.zeros(3)
         highway = bilm.token_representation.highways[0]
         for gate in ("carry", "transform"):
@@ -41,14 +41,14 @@ def test_the_file_has_the_published_names_and_shapes(bilm, directory):
                 )
     load_bilm(directory)  # to which other datasets do no harm
     cell = {"W_0": (10, 28), "B": (28,), "W_P_0": (7, 5)}
-    of_checkpoint = tf1_checkpoints.shapes()  # whose names differ for the cells
-    expected = {n.removeprefix("lm/"): shape for n, shape in of_checkpoint.items()}
+    checkpoint_shapes = tf1_checkpoints.shapes()  # whose names differ for the cells
+    expected = {n.removeprefix("lm/"): shape for n, shape in checkpoint_shapes.items()}
     expected = {n: s for n, s in expected.items() if n.startswith(("char", "CNN"))}
     for d in range(2):
         for j in range(2):
             lstm = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
             expected |= {f"{lstm}/{name}": shape for name, shape in cell.items()}
-    assert found == expected
+    assert actual == expected
 
 
 def test_options_say_whether_equal_sizes_have_a_projection(config, tmp_path):

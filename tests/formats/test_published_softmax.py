@@ -19,30 +19,30 @@ ORDER = [1, 3, 0, 5, 4, 2]  # `</S>` comes first, `<UNK>` last
 
 
 @pytest.fixture(scope="module")
-def own():
+def trained():
     """A biLM with its softmax over `VOCABULARY`."""
     return random_bilm(CONFIG, len(VOCABULARY))
 
 
 @pytest.fixture
-def published(own, tmp_path):
+def published(trained, tmp_path):
     """The same model under published names, its words in another order."""
     directory = tmp_path / "published"
     directory.mkdir()
-    options = json.dumps(to_options(own.config))
+    options = json.dumps(to_options(trained.config))
     (directory / f"{STEM}_options.json").write_text(options)
     with h5py.File(directory / f"{STEM}_weights.hdf5", "w") as file:
-        write_weights(own, file)
+        write_weights(trained, file)
     with h5py.File(directory / f"{STEM}_softmax_weights.hdf5", "w") as file:
-        for name, entry in softmax_table(own).items():
+        for name, entry in softmax_table(trained).items():
             file[name] = array_of(entry)[ORDER]
     words = [VOCABULARY.words[i] for i in ORDER]
     (directory / "vocab-2016-09-10.txt").write_text("\n".join(words) + "\n")
     return directory
 
 
-def test_a_published_softmax_scores_as_an_own_one(own, published, eagerly):
-    ours = LanguageModel(own, VOCABULARY)
+def test_a_published_softmax_scores_as_an_own_one(trained, published, eagerly):
+    ours = LanguageModel(trained, VOCABULARY)
     theirs = LanguageModel.from_pretrained(published)
     assert theirs.vocabulary.words == tuple(VOCABULARY.words[i] for i in ORDER)
     for a, b in zip(ours.score(SENTENCES), theirs.score(SENTENCES), strict=True):

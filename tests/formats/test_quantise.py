@@ -18,8 +18,8 @@ def test_export_packs_a_model_with_all_that_comes_with_it(directory, tmp_path):
     files = find_model(packed)
     assert files.vocabulary.words == VOCABULARY.words
     assert files.options == find_model(directory).options
-    expected, found = load_bilm(directory), load_bilm(packed)
-    tables = [published_table(b) | softmax_table(b) for b in (expected, found)]
+    expected, actual = load_bilm(directory), load_bilm(packed)
+    tables = [published_table(b) | softmax_table(b) for b in (expected, actual)]
     with h5py.File(packed / "weights.hdf5") as file:
         assert file["CNN_proj/W_proj"].dtype == np.int8
     for name, entry in tables[0].items():
@@ -30,17 +30,17 @@ def test_export_packs_a_model_with_all_that_comes_with_it(directory, tmp_path):
         # Rounded to 1/127 of the largest value of an output: a column, of the inputs'
         # and of the recurrent weights, or a row of the softmax.
         parts = len(entry.variables)
-        of_rows = exact.reshape(len(exact), 1, -1)
+        by_row = exact.reshape(len(exact), 1, -1)
         wide = exact.reshape(parts, -1, exact.shape[-1])
-        wide, axis = (of_rows, 2) if name == "softmax/W" else (wide, 1)
+        wide, axis = (by_row, 2) if name == "softmax/W" else (wide, 1)
         step = np.abs(wide).max(axis, keepdims=True) / 127
         error = np.abs(read.reshape(wide.shape) - wide)
         assert error.max() > 0
         assert (error <= step * 0.5001).all()
     # What was packed once stays as it is.
-    save_model(tmp_path / "again", found, files.vocabulary, packed=True)
-    assert load_bilm(tmp_path / "again").count_params() == found.count_params()
-    for a, b in zip(load_bilm(tmp_path / "again").get_weights(), found.get_weights()):
+    save_model(tmp_path / "again", actual, files.vocabulary, packed=True)
+    assert load_bilm(tmp_path / "again").count_params() == actual.count_params()
+    for a, b in zip(load_bilm(tmp_path / "again").get_weights(), actual.get_weights()):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 

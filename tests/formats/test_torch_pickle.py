@@ -24,9 +24,9 @@ def test_tensors_are_parts_of_storages(file_of):
         "part": tensor(where, (2, 2), (4, 1), offset=5),
         "one": tensor(where, ()),
     }
-    found = read_tensors(file_of(items, {"7": FLAT.tobytes()}), "w.pkl")
-    assert list(found) == list(items)
-    assert_same(found.values(), (whole, whole.T, whole[1:, 1:3], FLAT[0]))
+    tensors = read_tensors(file_of(items, {"7": FLAT.tobytes()}), "w.pkl")
+    assert list(tensors) == list(items)
+    assert_same(tensors.values(), (whole, whole.T, whole[1:, 1:3], FLAT[0]))
 
 
 def test_doubles_halves_and_parameters():
@@ -46,11 +46,11 @@ def test_doubles_halves_and_parameters():
 @EACH_FORMAT
 @pytest.mark.parametrize("function", ["os system", "torch load"])
 def test_no_function_but_those_of_tensors_is_called(file_of, function, tmp_path):
-    made, names = tmp_path / "made", "c{}\n{}\n".format(*function.split())
-    items = {"x": called(names.encode(), f"touch {made}")}
+    touched, names = tmp_path / "made", "c{}\n{}\n".format(*function.split())
+    items = {"x": called(names.encode(), f"touch {touched}")}
     with pytest.raises(ValueError, match=r"w\.pkl should be .* It asks for \w+\.\w+"):
         read_tensors(file_of(items, {}), "w.pkl")
-    assert not made.exists()
+    assert not touched.exists()
 
 
 def test_state_of_objects_changes_nothing():
@@ -62,7 +62,7 @@ def test_state_of_objects_changes_nothing():
     read_tensors(torch.as_zip(items, {"a": FLAT.tobytes()}), "w.pkl")
 
 
-def one(shape, strides=None, offset=0, count=12, **kwargs):
+def one_tensor(shape, strides=None, offset=0, count=12, **kwargs):
     return {"x": tensor(storage("a", count, **kwargs), shape, strides, offset)}
 
 
@@ -76,16 +76,16 @@ MANY = {str(i): tensor(storage("a", 10_000), (10_000,)) for i in range(9)}
         (Raw(b"(X\7\0\0\0storageK\1K\1K\1K\1tQ"), "unknown storage"),
         ({"y" * 500_000: 7} | MANY, f"'{'y' * 100}"),
         (MANY, "larger than"),
-        (one((13,)), "'x' is not within its 12 values"),
-        (one((3,), offset=10), "not within"),
-        (one((3,), (-1,), offset=5), "no sizes"),
-        (one((2**39, 2**39), (0, 0)), "not within"),
-        (one((12,), kind="LongStorage"), r"asks for torch\.LongStorage"),
-        (one((3, 3), count=11), "'x' should have 11 values"),
-        (one((3, 3), count=2**39), "'x' should have .* values"),
+        (one_tensor((13,)), "'x' is not within its 12 values"),
+        (one_tensor((3,), offset=10), "not within"),
+        (one_tensor((3,), (-1,), offset=5), "no sizes"),
+        (one_tensor((2**39, 2**39), (0, 0)), "not within"),
+        (one_tensor((12,), kind="LongStorage"), r"asks for torch\.LongStorage"),
+        (one_tensor((3, 3), count=11), "'x' should have 11 values"),
+        (one_tensor((3, 3), count=2**39), "'x' should have .* values"),
         ({"x": tensor("storage", (1,))}, "no storage"),
         (Raw(torch.opcodes([1, 2])), "holds a list"),
-        ({"y": 7} | one((12,)), "'y' is a int, not a tensor"),
+        ({"y": 7} | one_tensor((12,)), "'y' is a int, not a tensor"),
     ],
 )
 def test_what_does_not_fit_or_takes_long_is_refused(file_of, items, message):

@@ -36,22 +36,22 @@ def no_f1():
 
 
 def test_training_ends_when_the_score_no_longer_rises(model):
-    found = iter([0.0, 0.5, 0.4, 0.4, 0.9])
-    kept, saved = [], []
+    scores = iter([0.0, 0.5, 0.4, 0.4, 0.9])
+    weights, saved = [], []
 
     def score():
-        kept.append(model.get_weights()[0])
-        return {"F1": next(found)}, len(kept)
+        weights.append(model.get_weights()[0])
+        return {"F1": next(scores)}, len(weights)
 
     def save():
-        saved.append(len(kept))
+        saved.append(len(weights))
 
     best = fit_until_best(model, Line(), score, epochs=9, patience=2, save=save)
     results = best.results
     assert (results["best_epoch"], results["epochs"], best.predictions) == (2, 4, 2)
     assert results["dev"] == {"F1": 0.5} and len(results["losses"]) == 4
-    np.testing.assert_array_equal(model.get_weights()[0], kept[1])
-    assert np.any(kept[1] != kept[3]) and saved == [1, 2]
+    np.testing.assert_array_equal(model.get_weights()[0], weights[1])
+    assert np.any(weights[1] != weights[3]) and saved == [1, 2]
 
 
 def test_a_score_may_calibrate_the_model_that_is_kept_and_not_training(model):
@@ -76,9 +76,9 @@ def test_training_continues_with_equal_scores_and_a_falling_loss(model):
 
 
 def test_a_score_that_is_no_number_is_worse_than_any(model):
-    found = iter([np.nan, 0.1, np.nan])
+    scores = iter([np.nan, 0.1, np.nan])
     best = fit_until_best(
-        model, Line(), lambda: ({"F1": next(found)}, None), epochs=3, patience=3
+        model, Line(), lambda: ({"F1": next(scores)}, None), epochs=3, patience=3
     )
     assert best.results["best_epoch"] == 2 and best.results["dev"] == {"F1": 0.1}
 

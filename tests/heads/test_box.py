@@ -47,15 +47,15 @@ def test_heads_are_small_and_their_cards_say_what_they_learned_from():
 @pytest.mark.parametrize("name", ANSWERS)
 def test_labels_of_a_sentence(name):
     text, expected = ANSWERS[name]
-    found = [f"{answer['text']}/{answer['label']}" for answer in pipeline(name)(text)]
-    assert " ".join(found) == expected
+    words = [f"{answer['text']}/{answer['label']}" for answer in pipeline(name)(text)]
+    assert " ".join(words) == expected
 
 
 @pytest.mark.parametrize("text", ["ELON MUSK BUYS TWITTER", "elon musk buys twitter"])
 def test_names_are_found_in_letters_of_one_case(text):
     answers = pipeline("en-ner")(text)
-    found = [(answer["text"].title(), answer["label"]) for answer in answers]
-    assert found == [("Elon Musk", "PER"), ("Twitter", "ORG")]
+    names = [(answer["text"].title(), answer["label"]) for answer in answers]
+    assert names == [("Elon Musk", "PER"), ("Twitter", "ORG")]
 
 
 def test_curly_apostrophes_are_read_as_straight_ones():

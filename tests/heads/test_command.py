@@ -23,10 +23,10 @@ FILES = "head.json head.safetensors model.keras model_card.md results.json".spli
 
 def run(*more):
     """The status of a command that trains a small tagger."""
-    given = "--train train.conllu --dev dev.conllu --output out --no-crf --units 5"
-    given += " --model none --word-dim 4 --character-dim 2 --epochs 2"
-    given += " --learning-rate 0.05"
-    return train_head(["pos", *replaced(given.split(), more)])
+    arguments = "--train train.conllu --dev dev.conllu --output out --no-crf --units 5"
+    arguments += " --model none --word-dim 4 --character-dim 2 --epochs 2"
+    arguments += " --learning-rate 0.05"
+    return train_head(["pos", *replaced(arguments.split(), more)])
 
 
 @pytest.mark.journey
@@ -45,7 +45,7 @@ def test_a_run_leaves_a_model_that_tags_and_its_scores(model_directory, capsys):
     examples = read_conllu("dev.conllu")
     tags = tagger.predict([example["tokens"] for example in examples])
     pairs = [p for e, t in zip(examples, tags) for p in zip(e["tags"], t)]
-    accuracy = sum(gold == own for gold, own in pairs) / len(pairs)
+    accuracy = sum(gold == predicted for gold, predicted in pairs) / len(pairs)
     assert accuracy == pytest.approx(results["dev"]["accuracy"])
     printed = capsys.readouterr().out
     assert f"dev: accuracy {100 * accuracy:.2f}\n" in printed
@@ -67,10 +67,10 @@ def test_the_folder_is_a_head_in_place_of_another(eagerly, model_directory, caps
     assert "8 examples of `train.conllu` (train); 9 examples of `dev.conllu`" in card
     assert re.search(r"\| dev +\| +[\d.]+ \|", card)
     assert re.search(r"NOUN [\d.]+ \(\d+\)", card)
-    made = shlex.split(re.search(r"^elmo-keras (.*)$", card, re.M)[1])
+    words = shlex.split(re.search(r"^elmo-keras (.*)$", card, re.M)[1])
     # The command in the card is this run, so nothing is trained again.
     results = Path("out/results.json").read_bytes()
-    assert command(made[0])(made[1:]) == 0
+    assert command(words[0])(words[1:]) == 0
     assert Path("out/results.json").read_bytes() == results
 
 
@@ -78,13 +78,13 @@ def test_the_folder_is_a_head_in_place_of_another(eagerly, model_directory, caps
 def test_roles_come_with_the_head_that_finds_predicates(model_directory, capsys):
     rows = "Ann\t-\tB-A0", "saw\tsee\tB-V", "him\t-\tB-A1"
     Path("roles").write_text(8 * ("\n".join(rows) + "\n\n"))
-    given = "srl --train roles --dev roles --output out --units 3 --epochs 40"
-    given += " --elmo-dropout 0 --layer-dropout 0 --learning-rate 0.03"
-    assert train_head([*given.split(), "--model", model_directory]) == 0
+    arguments = "srl --train roles --dev roles --output out --units 3 --epochs 40"
+    arguments += " --elmo-dropout 0 --layer-dropout 0 --learning-rate 0.03"
+    assert train_head([*arguments.split(), "--model", model_directory]) == 0
     assert sorted(os.listdir("out/predicates")) == FILES
-    [found] = pipeline("out")("Ann saw him")
-    roles = [(role["text"], role["label"]) for role in found["roles"]]
-    assert found["predicate"]["text"] == "saw"
+    [frame] = pipeline("out")("Ann saw him")
+    roles = [(role["text"], role["label"]) for role in frame["roles"]]
+    assert frame["predicate"]["text"] == "saw"
     assert roles == [("Ann", "A0"), ("him", "A1")]
     assert capsys.readouterr().out.count("dev: F1 100.00") == 2
 
@@ -179,21 +179,21 @@ def test_predictions_are_written_beside_their_examples(kind, head, error_of):
     Path("labelled").write_text(
         Path("dev.conllu").read_text() if kind == "pos" else text
     )
-    arguments = [head(kind), "labelled", "--output", "found.jsonl"]
+    arguments = [head(kind), "labelled", "--output", "predictions.jsonl"]
     assert evaluate(arguments) == 0
-    found = Path("found.jsonl").read_text()
+    written = Path("predictions.jsonl").read_text()
     result = pipeline(head(kind)).evaluate("labelled")
-    rows = [json.loads(line) for line in found.splitlines()]
+    rows = [json.loads(line) for line in written.splitlines()]
     predictions = json.loads(json.dumps(result.predictions))
     assert [row["predicted"] for row in rows] == predictions
     field = {"pos": "tags", "qa": "answers", "coref": "clusters"}[kind]
     expected = json.loads(json.dumps([e[field] for e in result.examples]))
     assert [row[field] for row in rows] == expected
-    assert "found.jsonl exists. Give another name, or --ov" in error_of(
+    assert "predictions.jsonl exists. Give another name, or --ov" in error_of(
         evaluate, arguments
     )
     assert "is an input" in error_of(evaluate, [*arguments[:-1], "labelled"])
     assert "offsets" not in rows[0], "only what JSON can say"
-    Path("found.jsonl").write_text("earlier")
+    Path("predictions.jsonl").write_text("earlier")
     assert evaluate([*arguments, "--overwrite"]) == 0
-    assert Path("found.jsonl").read_text() == found
+    assert Path("predictions.jsonl").read_text() == written

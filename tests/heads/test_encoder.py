@@ -24,12 +24,12 @@ def layers(dtype):
     """The layer, and Keras' with the same weights."""
     ours = FastBidirectional(UNITS, dtype=dtype)
     lstm = keras.layers.LSTM(UNITS, return_sequences=True, dtype=dtype)
-    of_keras = keras.layers.Bidirectional(lstm, dtype=dtype)
-    for layer in (ours, of_keras):
+    reference = keras.layers.Bidirectional(lstm, dtype=dtype)
+    for layer in (ours, reference):
         layer.build((None, None, DIM))
     randomize(ours)
-    of_keras.set_weights(ours.get_weights())
-    return ours, of_keras
+    reference.set_weights(ours.get_weights())
+    return ours, reference
 
 
 def batch(lengths, dtype="float32"):
@@ -69,8 +69,8 @@ def device(request, monkeypatch):
         assert not np.any(~rows[:, :-1] & rows[:, 1:])
         return original(self, x, mask, training)
 
-    found = {"CPU": [], "GPU": [], "TPU": []} | {request.param: [request.param]}
-    monkeypatch.setattr(tf.config, "list_logical_devices", found.get)
+    devices = {"CPU": [], "GPU": [], "TPU": []} | {request.param: [request.param]}
+    monkeypatch.setattr(tf.config, "list_logical_devices", devices.get)
     monkeypatch.setattr(FastBidirectional, "_run_keras", run)
     yield request.param
     assert bool(checked) == (request.param == "GPU")
@@ -79,23 +79,23 @@ def device(request, monkeypatch):
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def test_outputs_and_gradients_are_those_of_keras(lengths, device):
     dtype, tolerance = ("float64", 1e-14) if device == "CPU" else ("float32", 1e-6)
-    ours, of_keras = layers(dtype)
+    ours, reference = layers(dtype)
     x, mask = batch(lengths, dtype)
-    assert_equal(results(ours, x, mask), results(of_keras, x, mask), tolerance)
+    assert_equal(results(ours, x, mask), results(reference, x, mask), tolerance)
 
 
 def test_a_batch_without_rows_has_no_gradient(device):
     x, mask = batch([])  # Keras' layer fails
-    found = results(layers("float32")[0], x, mask)
-    assert found[0].shape == (0, 1, 2 * UNITS)
-    assert not any(np.any(y) for y in found)
+    outputs = results(layers("float32")[0], x, mask)
+    assert outputs[0].shape == (0, 1, 2 * UNITS)
+    assert not any(np.any(y) for y in outputs)
 
 
 @pytest.mark.parametrize("mask", [None, RNG.random((4, 7)) < 0.5], ids=["no", "any"])
 def test_a_mask_may_be_missing_or_have_gaps(mask, device):
-    ours, of_keras = layers("float32")
+    ours, reference = layers("float32")
     x = tf.constant(RNG.normal(size=(4, 7, DIM)), tf.float32)
-    assert_equal(results(ours, x, mask), results(of_keras, x, mask), 1e-6)
+    assert_equal(results(ours, x, mask), results(reference, x, mask), 1e-6)
 
 
 def test_one_graph_serves_batches_of_all_shapes():
@@ -109,9 +109,9 @@ def test_one_graph_serves_batches_of_all_shapes():
 @pytest.mark.parametrize("dtype, training", [("float32", 0), ("mixed_bfloat16", 1)])
 def test_keras_own_layer_runs_outside_of_training_on_cpus(dtype, training):
     x, mask = batch([3, 1, 0])
-    ours, of_keras = layers(dtype)
+    ours, reference = layers(dtype)
     actual = ours(x, mask=mask, training=bool(training))
-    expected = of_keras(x, mask=mask, training=training)
+    expected = reference(x, mask=mask, training=training)
     np.testing.assert_array_equal(actual, expected)
 
 
@@ -126,8 +126,8 @@ def test_a_layer_trained_in_a_graph_is_trained_outside_of_one_as_well():
         return tape.gradient(total, lstm.trainable_variables)
 
     in_graph = tf.function(gradients, autograph=False)()
-    for expected, own in zip(in_graph, gradients(), strict=True):
-        np.testing.assert_allclose(own, expected, rtol=1e-5, atol=1e-6)
+    for expected, actual in zip(in_graph, gradients(), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_keys", [3, 1])

@@ -70,16 +70,16 @@ def test_labels_have_scores_and_mistakes_are_the_most_frequent_first(head):
     rows = [TAGGED, {"tokens": ["Ann", "sees", "The"], "tags": ["NOUN", "VERB", "X"]}]
     result = find.evaluate(rows)
     expected = [tag for row in rows for tag in row["tags"]]
-    found = [word["label"] for row in rows for word in find([row["tokens"]])[0]]
-    assert [tag for tags in result.predictions for tag in tags] == found
-    pairs = collections.Counter(zip(expected, found, strict=True))
+    predicted = [word["label"] for row in rows for word in find([row["tokens"]])[0]]
+    assert [tag for tags in result.predictions for tag in tags] == predicted
+    pairs = collections.Counter(zip(expected, predicted, strict=True))
     n_right = sum(n for (a, b), n in pairs.items() if a == b)
     assert result.scores == {"accuracy": pytest.approx(n_right / 10)}
     assert str(result) == f"accuracy {10 * n_right:.2f}"
     assert {*result.labels} == {*expected}
     for tag, (f1, count) in result.labels.items():
         assert count == expected.count(tag)
-        assert f1 == 2 * pairs[tag, tag] / (count + found.count(tag))
+        assert f1 == 2 * pairs[tag, tag] / (count + predicted.count(tag))
     wrong = {pair: n for pair, n in pairs.items() if pair[0] != pair[1]}
     assert {tuple(m[:2]): m.count for m in result.mistakes} == wrong
     counts = [mistake.count for mistake in result.mistakes]

@@ -33,10 +33,10 @@ RESULTS = OUT / "results.json"
 
 def run(**more):
     """Trains a small tagger, and returns its results."""
-    given = {"train": "train.conllu", "dev": "dev.conllu", "output": OUT, "units": 5}
-    given |= {"model": "none", "word_dim": 4, "character_dim": 2}
-    given |= {"epochs": 1, "limit": 8}  # one step
-    return train_task(PosTagging(no_crf=True), Settings(**given | more))
+    options = {"train": "train.conllu", "dev": "dev.conllu", "output": OUT, "units": 5}
+    options |= {"model": "none", "word_dim": 4, "character_dim": 2}
+    options |= {"epochs": 1, "limit": 8}  # one step
+    return train_task(PosTagging(no_crf=True), Settings(**options | more))
 
 
 ROWS = [
@@ -136,10 +136,10 @@ def test_labels_that_say_nothing_are_refused_and_new_ones_in_dev_named(train_ner
     ):
         with pytest.raises(ValueError, match=f"^train should have {lacking}.$"):
             train_head(kind, train=[row] * 9, **options)
-    several = [{"text": "a", "labels": ["p", "n"]}]
-    one = [{"text": "a", "label": label} for label in "pn"]
+    multi_label = [{"text": "a", "labels": ["p", "n"]}]
+    single_label = [{"text": "a", "label": label} for label in "pn"]
     with pytest.raises(ValueError, match="train has one label each, and dev or test"):
-        train_head("classify", train=one, dev=several, **options)
+        train_head("classify", train=single_label, dev=multi_label, **options)
     dev = [{"text": "Ann left.", "label": [[0, 3, "ORG"], [4, 8, "X"]]}]
     with pytest.warns(UserWarning, match="^dev has labels that train lacks.*: ORG, X$"):
         train_ner(ROWS, dev=dev)
@@ -256,8 +256,8 @@ def test_a_model_that_has_changed_is_refused(model_directory, eagerly):
 
 def test_the_layers_of_the_same_files_are_computed_once(eagerly, model_directory):
     model = str(model_directory)
-    given = {"model": model, "units": 3, "epochs": 1, "limit": 8}
-    settings = Settings(train="train.conllu", output=Path("a"), **given)
+    options = {"model": model, "units": 3, "epochs": 1, "limit": 8}
+    settings = Settings(train="train.conllu", output=Path("a"), **options)
     task, caches = PosTagging(), {}
     train_task(task, settings, caches=caches)
     [cache] = caches.values()
@@ -286,9 +286,9 @@ def with_vectors(**more):
     Path("dev").write_text("a O\nBird B-X\n\n")
     if not Path("vectors").exists():
         Path("vectors").write_text("Bird 1 2 3\ncat 4 5 6\nmoon 7 8 9\n")
-    given = {"train": "train", "dev": "dev", "output": OUT, "units": 3, "epochs": 1}
-    given |= {"character_dim": 2, "model": "none", "dropout": 0, "learning_rate": 0.1}
-    settings = Settings(**given | more)
+    options = {"train": "train", "dev": "dev", "output": OUT, "units": 3, "epochs": 1}
+    options |= {"character_dim": 2, "model": "none", "dropout": 0, "learning_rate": 0.1}
+    settings = Settings(**options | more)
     return train_task(EntityTagging(no_crf=True), settings, progress=True)
 
 

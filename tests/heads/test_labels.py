@@ -102,12 +102,12 @@ def test_a_file_with_two_kinds_of_labels_is_refused(file):
 def test_f1_of_several_labels_by_hand(expected, predicted, labels, macro, micro):
     model = SimpleNamespace(labels=labels, multi_label=True)
     examples = [{"labels": row} for row in expected]
-    found = scores_of(Classification(), model, examples, predicted)
-    assert found == {"macro F1": macro, "micro F1": micro}
+    scores = scores_of(Classification(), model, examples, predicted)
+    assert scores == {"macro F1": macro, "micro F1": micro}
 
 
 def test_a_label_that_only_dev_has_counts_as_wrong():
     model = SimpleNamespace(labels=["1", "2"], multi_label=False)
     examples = [{"label": label} for label in ("2", "3")]
-    found = scores_of(Classification(), model, examples, ["2", "2"])
-    assert found == {"accuracy": 0.5}
+    scores = scores_of(Classification(), model, examples, ["2", "2"])
+    assert scores == {"accuracy": 0.5}

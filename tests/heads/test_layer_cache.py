@@ -44,8 +44,8 @@ def test_layers_take_the_place_of_tokens(eagerly):
     sentences = tf.constant([["ein", "und", ""], ["der", "war", "eine"]])
     elmo = elmo_layer(num_representations=2, layer_norm=True)
     layers = elmo.all_layers(sentences)
-    for one, other in zip(elmo(sentences), elmo(layers)):
-        np.testing.assert_array_equal(one, other)
+    for actual, expected in zip(elmo(sentences), elmo(layers)):
+        np.testing.assert_array_equal(actual, expected)
     masks = elmo.compute_mask(layers)
     assert masks[0].numpy().tolist() == [[True, True, False], [True] * 3]
     bounded = elmo_layer(keep_sentence_boundaries=True)

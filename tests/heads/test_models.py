@@ -243,7 +243,7 @@ VARIANTS = [
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
-def made(request):
+def trained(request):
     """A case, its model with ELMo at both places, and the outputs."""
     case = CASES[request.param]
     keras.utils.set_random_seed(0)
@@ -276,8 +276,8 @@ def assert_same(actual, expected, atol=0.0):
         np.testing.assert_allclose(a, b, rtol=0, atol=atol)
 
 
-def test_a_saved_model_gives_the_same_answers_for_strings(made, tmp_path, eagerly):
-    case, model, outputs = made
+def test_a_saved_model_gives_the_same_answers_for_strings(trained, tmp_path, eagerly):
+    case, model, outputs = trained
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     loaded.run_eagerly = True
@@ -292,8 +292,8 @@ def test_a_saved_model_gives_the_same_answers_for_strings(made, tmp_path, eagerl
         assert a == (pytest.approx(b) if isinstance(b, float) else b)  # a score
 
 
-def test_each_weight_but_those_of_the_language_model_has_a_name(made):
-    _, model, _ = made
+def test_each_weight_but_those_of_the_language_model_has_a_name(trained):
+    _, model, _ = trained
     names, bilm = model.named_weights(), model.token_vectors.elmo.bilm.weights
     ids = [id(weight) for weight in names.values()]
     expected = {id(w) for w in model.weights} - {id(w) for w in bilm}
@@ -301,8 +301,8 @@ def test_each_weight_but_those_of_the_language_model_has_a_name(made):
     assert {"encoder/forward/kernel", "encoder/output_mix/scalars"} <= {*names}
 
 
-def test_given_layers_of_each_field_replace_the_language_model(made, eagerly):
-    case, model, outputs = made
+def test_given_layers_of_each_field_replace_the_language_model(trained, eagerly):
+    case, model, outputs = trained
     elmo = model.token_vectors.elmo
     texts = {name: x for name, x in case.inputs.items() if x.dtype == tf.string}
     texts.pop("speakers", None)
@@ -315,9 +315,9 @@ def test_given_layers_of_each_field_replace_the_language_model(made, eagerly):
         assert max(changes) > 1e-4, name
 
 
-def test_padding_and_other_examples_change_nothing(made, eagerly):
+def test_padding_and_other_examples_change_nothing(trained, eagerly):
     """Where outputs have an axis of tokens, it is that of the first input."""
-    case, model, expected = made
+    case, model, expected = trained
     if isinstance(model, CoreferenceModel):  # a batch is a document
         wider = {n: tf.pad(x, [[0, 0], [0, 3]]) for n, x in case.inputs.items()}
         assert_same(model(wider), expected, 1e-5)
@@ -340,8 +340,8 @@ def test_padding_and_other_examples_change_nothing(made, eagerly):
                 np.testing.assert_allclose(apart, together, rtol=0, atol=1e-5)
 
 
-def test_the_penalty_of_the_mixes_is_in_the_loss(made):
-    case, model, outputs = made
+def test_the_penalty_of_the_mixes_is_in_the_loss(trained):
+    case, model, outputs = trained
     model.compile(run_eagerly=True, jit_compile=False)
     mixes = model.token_vectors.elmo.mixes
     penalty = 0.5 * sum(float(np.sum(mix.scalars.numpy() ** 2)) for mix in mixes)
@@ -425,11 +425,11 @@ def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     case, output = CASES[name], tmp_path / "out"
     train = tmp_path / "train"
     train.write_text(case.text, encoding="utf-8")
-    given = f"--train {train} --dev {train} --output {output}".split()
-    given = [name.partition(",")[0], *given, *SMALL, "--model", str(model_directory)]
-    given += ["--sentences", "1"] if name == "coref" else []
-    given += ["--character-dim", "2"]
-    assert command("train-head")(given) == 0
+    words = f"--train {train} --dev {train} --output {output}".split()
+    words = [name.partition(",")[0], *words, *SMALL, "--model", str(model_directory)]
+    words += ["--sentences", "1"] if name == "coref" else []
+    words += ["--character-dim", "2"]
+    assert command("train-head")(words) == 0
     content = (output / "results.json").read_bytes()
     results = json.loads(content)
     assert results["cached"] and results["examples"] == case.n_examples
@@ -447,7 +447,7 @@ def test_a_command_leaves_a_head_and_its_scores_and_is_not_repeated(
     config = model.optimizer.get_config()["learning_rate"]["config"]
     assert config["decay_steps"] == int(model.optimizer.iterations)
     assert f"The head is in {output}\n" in capsys.readouterr().out
-    assert command("train-head")(given) == 0
+    assert command("train-head")(words) == 0
     assert "epoch" not in capsys.readouterr().out
     assert (output / "results.json").read_bytes() == content
 

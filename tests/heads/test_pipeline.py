@@ -93,9 +93,9 @@ def test_pipelines_of_one_language_model_get_the_same_layers(tagger, entities):
     texts = [read_text(0, RAW), read_text(1, ""), read_text(2, "The bank")]
     both = list(predict_texts([tagger, entities], texts))
     assert [text for text, _ in both] == texts
-    for i, one in enumerate((tagger, entities)):
-        together = [one.annotate(text, predictions[i]) for text, predictions in both]
-        assert together == one([RAW, "", "The bank"])
+    for i, p in enumerate((tagger, entities)):
+        together = [p.annotate(text, predictions[i]) for text, predictions in both]
+        assert together == p([RAW, "", "The bank"])
 
 
 def test_roles_are_a_list_by_predicate_also_in_small_batches(head, monkeypatch):
@@ -119,8 +119,8 @@ def test_labels_have_names_and_several_are_a_list(head):
     assert (result["text"], result["start"], result["end"]) == (RAW, 0, len(RAW))
     assert 0.5 <= result["score"] <= 1
     assert find([RAW, ["The", "bank"], ""])[0] == result
-    several = pipeline(head("emotions"))(["The bank", "Ann"])
-    assert all(r["score"] >= 0.3 for results in several for r in results)
+    labels = pipeline(head("emotions"))(["The bank", "Ann"])
+    assert all(r["score"] >= 0.3 for results in labels for r in results)
     with pytest.warns(UserWarning, match="reads the first 1,000 tokens"):
         find("bank " * 1001)
 
@@ -156,9 +156,9 @@ def test_answers_have_places_in_long_contexts(head, monkeypatch):
     assert context[answer["start"] : answer["end"]] == answer["text"] != ""
     pair = read_text(0, "Who sleeps?"), read_text(0, context)
     (best,) = find.best([pair], 3)
-    scores = [one["score"] for one in best]
+    scores = [result["score"] for result in best]
     assert best[0] == answer and scores == sorted(scores, reverse=True)
-    assert len({one["start"] for one in best}) == 3 and sum(scores) < 1
+    assert len({result["start"] for result in best}) == 3 and sum(scores) < 1
     none = {"text": "", "score": 0.0, "start": 0, "end": 0}
     assert find(question=["Who?", ""], context=["", "Ann"]) == [none, none]
     assert find(question="Who?", context="") == none

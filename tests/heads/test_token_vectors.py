@@ -61,14 +61,14 @@ def test_each_place_of_elmo_has_its_own_mix(config, place, eagerly):
 def test_given_vectors_are_those_of_their_words_and_others_are_as_large(trainable):
     words = ["der", "und", "neu"]
     vectors = TokenVectors(words, 5, character_dim=2, trainable_words=trainable)
-    given = np.arange(10, dtype=np.float32).reshape(2, 5)
-    vectors.assign_word_vectors(["neu", "der"], given)
+    start = np.arange(10, dtype=np.float32).reshape(2, 5)
+    vectors.assign_word_vectors(["neu", "der"], start)
     x = vectors(tf.constant([["Neu", "Der", "und", "alt"]]))[0].numpy()[0, :, :5]
-    np.testing.assert_array_equal(x[:2], given)
-    size = np.sqrt(np.mean(np.square(given)))
+    np.testing.assert_array_equal(x[:2], start)
+    size = np.sqrt(np.mean(np.square(start)))
     assert np.all(np.ptp(x[2:], axis=1) > size / 5)
     assert np.all(np.abs(x[2:]) < 2 * size)
-    vectors.assign_word_vectors(["neu", "der"], given)
+    vectors.assign_word_vectors(["neu", "der"], start)
     again = vectors(tf.constant([["und"]]))[0]
     np.testing.assert_array_equal(again[0, :, :5], x[2:3])
     trained = {id(variable) for variable in vectors.trainable_variables}

@@ -90,6 +90,6 @@ FORMS = [["US", "us", "US", "Us"], ["Bonn", "BONN", "BONN"], ["Él", "x"]]
 )
 def test_a_word_has_the_vector_of_one_of_its_forms(file, words, lines):
     text = "".join(f"{word} {i} {-i}\n" for i, word in enumerate(words.split()))
-    found = read_lower_case_vectors(file(text), FORMS)
-    np.testing.assert_array_equal(found.vectors[:, 1], -found.vectors[:, 0])
-    assert dict(zip(found.words, found.vectors[:, 0], strict=True)) == lines
+    vectors = read_lower_case_vectors(file(text), FORMS)
+    np.testing.assert_array_equal(vectors.vectors[:, 1], -vectors.vectors[:, 0])
+    assert dict(zip(vectors.words, vectors.vectors[:, 0], strict=True)) == lines

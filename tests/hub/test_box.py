@@ -23,11 +23,11 @@ def test_the_files_are_those_of_the_card(model):
         for path in folder.rglob("*")
         if path.is_file() and path.name != CARD
     }
-    found = {
+    actual = {
         name: [f"{len(content):,}", hashlib.sha256(content).hexdigest()]
         for name, content in contents.items()
     }
-    assert found == stated
+    assert actual == stated
     size = sum(map(len, contents.values())) / 1e6
     assert size == pytest.approx(model.megabytes, abs=0.5)
     assert f"license: {model.licence.lower().replace(' ', '-')}" in card

@@ -94,18 +94,18 @@ def test_options_and_weights_are_downloaded_once_to_the_cache_of_the_hub(
         assert contents(folder) == files and none is None
         assert hub_cache in folder.parents and folder.name == FIRST
     assert sum("/resolve/" in path for path in hub.requests) == 2
-    found = find_model("hf://owner/name")
-    assert found.options == find_model(model_directory).options
+    model = find_model("hf://owner/name")
+    assert model.options == find_model(model_directory).options
 
 
 def test_files_of_other_names_and_archives_are_named(hub, files):
     options, weights = files.values()
     named = {"en/x_options.json": options, "en/x_weights.hdf5": weights, "b.zip": b"b"}
     publish(hub, named)
-    found = local_files("hf://owner/name/en/x_options.json")
-    assert [path.read_bytes() for path in found] == [options, weights]
-    found = local_files(*(f"hf://owner/name/{name}" for name in list(named)[:2]))
-    assert [path.read_bytes() for path in found] == [options, weights]
+    paths = local_files("hf://owner/name/en/x_options.json")
+    assert [path.read_bytes() for path in paths] == [options, weights]
+    paths = local_files(*(f"hf://owner/name/{name}" for name in list(named)[:2]))
+    assert [path.read_bytes() for path in paths] == [options, weights]
     path, none = local_files("hf://owner/name/b.zip")
     assert path.read_bytes() == b"b" and none is None
 
@@ -114,11 +114,11 @@ def test_a_mirror_is_asked_in_place_of_the_hub_and_offline_the_cache(
     mirror, files, monkeypatch
 ):
     publish(mirror, files, at="/huggingface.co/owner/name")
-    found = local_files("hf://owner/name")
-    assert contents(found[0]) == files
+    paths = local_files("hf://owner/name")
+    assert contents(paths[0]) == files
     monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
     mirror.files.clear()
-    assert local_files("hf://owner/name") == found
+    assert local_files("hf://owner/name") == paths
     with pytest.raises(FileNotFoundError, match="is not in the cache .* forbids down"):
         local_files("hf://owner/other")
 

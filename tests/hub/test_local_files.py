@@ -36,8 +36,8 @@ def test_names_and_addresses_give_the_files_which_are_downloaded_once(
         options = find_model(model, weights=weights).options
         assert options == find_model(model_directory).options
         bilm = Elmo.from_pretrained(model, weights=weights).bilm
-        for one, other in zip(bilm.weights, expected.weights, strict=True):
-            np.testing.assert_array_equal(one, other)
+        for weight, expected_weight in zip(bilm.weights, expected.weights, strict=True):
+            np.testing.assert_array_equal(weight, expected_weight)
         assert len(small.requests) == 2
 
 

@@ -80,8 +80,8 @@ def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):
         f"elmo_{size}_softmax_weights.hdf5": "training/softmax.hdf5",
         "tf_checkpoint/vocab-enwiki-news-500000.txt": "vocab.txt",
     }
-    for name, own in files.items():
-        small.files[f"{STORE}/{size}/{name}"] = (tmp_path / "lm" / own).read_bytes()
+    for name, path in files.items():
+        small.files[f"{STORE}/{size}/{name}"] = (tmp_path / "lm" / path).read_bytes()
     assert run("fetch", "large", "--softmax")[0] == 0
     assert load_bilm("5.5B").softmax is not None
     assert find_model("5.5B").vocabulary.words[-2:] == ("a", "model")

@@ -99,15 +99,15 @@ def test_stacked_layers_have_the_skips_of_packed_ones(rows):
 def test_dropout_keeps_its_share_of_each_input_and_of_the_output(rows):
     lstm = built(BidirectionalLSTM(1, UNITS, DIM, dropout=0.5), DIM).forward
     tokens, state = tf.ones((TIME * ROWS, DIM)), lstm.zero_state(ROWS)
-    of_input, of_output = lstm.dropout_masks(TIME * ROWS, tf.constant([3, 4]))
-    assert of_input.shape == of_output.shape == tokens.shape
-    assert not np.array_equal(of_input, of_output)
-    masks = [of_input, tf.ones_like(of_output)]
+    input_mask, output_mask = lstm.dropout_masks(TIME * ROWS, tf.constant([3, 4]))
+    assert input_mask.shape == output_mask.shape == tokens.shape
+    assert not np.array_equal(input_mask, output_mask)
+    masks = [input_mask, tf.ones_like(output_mask)]
     continuing = tf.ones((TIME, ROWS, 1))
-    dropped = tf.where(of_input, 2 * tokens, 0.0)
+    dropped = tf.where(input_mask, 2 * tokens, 0.0)
     (expected,), _ = lstm.call_rows(dropped, continuing, state)
     (whole,), _ = lstm.call_rows(tokens, continuing, state, masks=masks)
     np.testing.assert_array_equal(whole, 2 * expected)
-    masks[1] = of_output
+    masks[1] = output_mask
     (outputs,), _ = lstm.call_rows(tokens, continuing, state, masks=masks)
-    np.testing.assert_array_equal(outputs, tf.where(of_output, whole, 0.0))
+    np.testing.assert_array_equal(outputs, tf.where(output_mask, whole, 0.0))

@@ -39,8 +39,8 @@ def words_at_once(request, monkeypatch):
 def cnn_and_ids(kind):
     ids = ids_of(WORDS)
     if kind == "dictionary":
-        of_words = {"n_characters": 262, "n_words": 4, "word_dim": 3}
-        cnn = CharacterCNN(FILTERS, 6, embedding_dim=5, **of_words)
+        dictionary = {"n_characters": 262, "n_words": 4, "word_dim": 3}
+        cnn = CharacterCNN(FILTERS, 6, embedding_dim=5, **dictionary)
         ids = tf.concat([tf.range(len(ids))[:, None] % 5, ids], axis=1)
     else:
         cnn = CharacterCNN(FILTERS, 6, embedding_dim=5, activation=kind)
@@ -95,7 +95,7 @@ def test_windows_that_are_equally_high_share_the_gradient():
     with tf.GradientTape() as tape:
         tape.watch([table, kernel])
         maxima = ngram_maxima.ngram_maxima(words, ends, table, kernels=[kernel])
-    of_table, of_kernel = tape.gradient(maxima, [table, kernel])
+    table_gradient, kernel_gradient = tape.gradient(maxima, [table, kernel])
     assert maxima.numpy().tolist() == [[2.0, 3.0]]
-    assert of_table.numpy().tolist() == [[0, 0], [1, 0], [0, 1]]
-    assert of_kernel[0].numpy().tolist() == [[2, 1], [0, 3]]
+    assert table_gradient.numpy().tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert kernel_gradient[0].numpy().tolist() == [[2, 1], [0, 3]]

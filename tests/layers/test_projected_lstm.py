@@ -78,10 +78,10 @@ def test_values_and_gradients_are_those_of_a_plain_loop(
         for name, mask in MASKS.items():
             options = {"mask": mask, "initial_state": state, "training": training}
             call = functools.partial(lstm, x, **options)
-            actual, wanted = with_gradients(call, watched), expected(name, reverse)
+            actual, reference = with_gradients(call, watched), expected(name, reverse)
             for i in (-3, -1):
                 actual[i] = blocked_weights.unblock(actual[i])
-            for a, b in zip(actual, wanted, strict=True):
+            for a, b in zip(actual, reference, strict=True):
                 np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
             clipped = np.abs(actual[0]) == PROJ_CLIP
             assert clipped.any() and not clipped[FULL if mask is None else mask].all()

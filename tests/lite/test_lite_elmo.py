@@ -147,8 +147,8 @@ def read_layer(elmo, tmp_path):
 def test_ids_of_words_are_those_of_the_layers(elmo):
     words = [word.encode() for word in WORDS] + [b"", b"\xff\xc3a", b"\xf0\x9f\x99"]
     expected = characters_of_words(tf.constant(words), elmo.config)
-    found, _ = WordIds(elmo.config)(words)
-    np.testing.assert_array_equal(found, expected)
+    actual, _ = WordIds(elmo.config)(words)
+    np.testing.assert_array_equal(actual, expected)
 
 
 def test_float32_gives_the_vectors_of_the_layers(elmo, read_layer):
@@ -157,8 +157,8 @@ def test_float32_gives_the_vectors_of_the_layers(elmo, read_layer):
     x = elmo.bilm.token_vectors(tf.constant(words)).numpy()
     np.testing.assert_allclose(lite.word_vectors(words), x, rtol=1e-5, atol=1e-5)
     expected = elmo.bilm.layers_of_sentences(tf.constant(x), LENGTHS.astype("int32"))
-    for found, layer in zip(lite.layers_of_vectors(x, LENGTHS), expected, strict=True):
-        np.testing.assert_allclose(found, layer, rtol=1e-5, atol=1e-5)
+    for actual, layer in zip(lite.layers_of_vectors(x, LENGTHS), expected, strict=True):
+        np.testing.assert_allclose(actual, layer, rtol=1e-5, atol=1e-5)
 
 
 def test_int8_vectors_point_where_those_of_the_layers_do(elmo, read_layer):
@@ -166,8 +166,8 @@ def test_int8_vectors_point_where_those_of_the_layers_do(elmo, read_layer):
     words = sentences_of(elmo.config, LENGTHS)
     x = elmo.bilm.token_vectors(tf.constant(words))
     expected = elmo.bilm.layers_of_sentences(x, LENGTHS.astype("int32"))
-    found = lite.layers_of_vectors(lite.word_vectors(words), LENGTHS)
-    for a, b in zip(found, expected, strict=True):
+    actual = lite.layers_of_vectors(lite.word_vectors(words), LENGTHS)
+    for a, b in zip(actual, expected, strict=True):
         b = b.numpy()
         cosines = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
         assert cosines.mean() > 0.99  # of 5 numbers; larger vectors are nearer

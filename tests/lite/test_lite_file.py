@@ -26,13 +26,13 @@ def path(tmp_path):
 
 
 def test_all_parts_come_back_and_lie_aligned(path):
-    found = read_lite(path)
-    assert found.metadata["config"] == {"units": 2}
-    assert {*found.graphs} == {*FILE.graphs}
+    actual = read_lite(path)
+    assert actual.metadata["config"] == {"units": 2}
+    assert {*actual.graphs} == {*FILE.graphs}
     for name, graph in FILE.graphs.items():
-        np.testing.assert_array_equal(found.graphs[name], graph)
-        assert found.graphs[name].ctypes.data % lite_file.ALIGNMENT == 0
-    np.testing.assert_array_equal(found.arrays["characters"], np.eye(3))
+        np.testing.assert_array_equal(actual.graphs[name], graph)
+        assert actual.graphs[name].ctypes.data % lite_file.ALIGNMENT == 0
+    np.testing.assert_array_equal(actual.arrays["characters"], np.eye(3))
 
 
 def test_the_bytes_repeat_and_any_zip_reader_reads_them(path, tmp_path):
@@ -49,12 +49,12 @@ def test_every_damaged_byte_of_a_part_is_noticed(path):
         damaged[place] ^= 0x55
         path.write_bytes(damaged)
         try:
-            found = read_lite(path)
+            actual = read_lite(path)
         except ValueError as error:
             assert "m.tflite" in str(error)
             continue
         for name, graph in FILE.graphs.items():  # between the parts
-            np.testing.assert_array_equal(found.graphs[name], graph)
+            np.testing.assert_array_equal(actual.graphs[name], graph)
 
 
 @pytest.mark.parametrize("content", [b"", b"TFL3" * 99, "cut", "zip"], ids=str)

@@ -132,9 +132,9 @@ def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path):
     for ids, shown in ([f"\x07{i}" for i in range(6)], "\ufffd3"), ([None] * 6, "None"):
         named = table.set_column(0, "id", [pa.array(ids)])
         pq.write_table(named, tmp_path / "named.parquet")
-        found = find(tmp_path, "--top", 1, SENTENCES[3])
+        results = find(tmp_path, "--top", 1, SENTENCES[3])
         # A terminal obeys no character of the file.
-        assert found == [[(shown, f"\ufffd{SENTENCES[3]}")]]
+        assert results == [[(shown, f"\ufffd{SENTENCES[3]}")]]
 
 
 def test_parquet_of_other_vectors_is_refused(vectors, model, error_of):
@@ -171,9 +171,9 @@ def test_queries_come_from_standard_input_where_none_is_given(
     queries.write_text(f"{SENTENCES[5]}\n\n{SENTENCES[4]}\n")
     with queries.open() as file:
         monkeypatch.setattr("sys.stdin", file)
-        found = find(text, "--top", 9)
-    assert [hits[0] for hits in found] == [("6", SENTENCES[5]), ("5", SENTENCES[4])]
-    assert [len(hits) for hits in found] == [5, 5], "the empty line is none"
+        results = find(text, "--top", 9)
+    assert [hits[0] for hits in results] == [("6", SENTENCES[5]), ("5", SENTENCES[4])]
+    assert [len(hits) for hits in results] == [5, 5], "the empty line is none"
 
 
 def test_vectors_are_made_once_and_refused_for_another_text(
@@ -201,8 +201,8 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     (tmp_path / "text.gz").write_bytes(gzip.compress(content))
     for name in ("text.txt", "text.gz"):
         lines = TextSentences(tmp_path / name)
-        found = [lines.sentence(i) for i in (3, 0, 2, 1)]
-        assert found == [(4, "last"), (1, "first"), (3, "가 x"), (2, "")]
+        actual = [lines.sentence(i) for i in (3, 0, 2, 1)]
+        assert actual == [(4, "last"), (1, "first"), (3, "가 x"), (2, "")]
 
 
 @pytest.mark.parametrize(
@@ -303,14 +303,14 @@ def test_an_index_finds_the_closest(
     queries = rng.normal(size=(20, 8)).astype("float32") + 2
     every = closest(rows, queries, top=500, center=center)
     for query, (expected, expected_cosines) in zip(queries, every):
-        found, cosines = index.closest(query, 10)
-        assert len(found) == 10 and (np.diff(cosines) <= 0).all()
+        ids, cosines = index.closest(query, 10)
+        assert len(ids) == 10 and (np.diff(cosines) <= 0).all()
         by_row = dict(zip(expected, expected_cosines))
-        np.testing.assert_allclose(cosines, [by_row[i] for i in found], atol=tolerance)
-        shared.append(len({*found.tolist()} & {*expected[:10].tolist()}) / 10)
+        np.testing.assert_allclose(cosines, [by_row[i] for i in ids], atol=tolerance)
+        shared.append(len({*ids.tolist()} & {*expected[:10].tolist()}) / 10)
     assert np.mean(shared) >= share
-    found, cosines = index.closest(rows[3], 1)
-    assert found.tolist() == [3] and cosines[0] == pytest.approx(1)
+    ids, cosines = index.closest(rows[3], 1)
+    assert ids.tolist() == [3] and cosines[0] == pytest.approx(1)
     if description != "HNSW8":
         index = FaissIndex(path, Vectors(rows), description, center=center, nprobe=99)
         everything, _ = index.closest(query, 1000)
@@ -322,8 +322,8 @@ def test_vectors_that_are_0_are_never_found(tmp_path, real):
     rows = np.zeros((70, 5), "float32")
     rows[3] = real
     index, query = FaissIndex(tmp_path / "i", Vectors(rows), "Flat"), np.ones(5, "f4")
-    for found, cosines in *closest(rows, query, top=2), index.closest(query, 2):
-        assert found.tolist() == [3] * real
+    for ids, cosines in *closest(rows, query, top=2), index.closest(query, 2):
+        assert ids.tolist() == [3] * real
         np.testing.assert_allclose(cosines, [1] * real, atol=1e-6)
 
 

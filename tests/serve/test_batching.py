@@ -38,9 +38,9 @@ def batcher():
 
         def make(**options):
             config = Config(**{"num_batch_threads": 1} | options)
-            made = Batcher(config, Metrics(waiting=lambda: 0).rows)
-            stack.callback(made.close)
-            return made
+            instance = Batcher(config, Metrics(waiting=lambda: 0).rows)
+            stack.callback(instance.close)
+            return instance
 
         yield make
 
@@ -122,11 +122,11 @@ def test_a_batch_is_bounded(batcher, gate, options, lines, sizes):
 
 def test_a_failing_request_does_not_affect_its_neighbours(batcher, gate):
     requests = [text(gate, b"a"), text(gate, b"bad"), text(gate, b"b")]
-    one, bad, two = submit_while_busy(batcher(), gate, *requests)
-    for good in (one, two):
+    first, failing, second = submit_while_busy(batcher(), gate, *requests)
+    for good in (first, second):
         assert good.result(PATIENCE)["elmo"][0, 0, 0] == 1
     with pytest.raises(RequestError, match="a bad token") as caught:
-        bad.result(PATIENCE)
+        failing.result(PATIENCE)
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
     assert "node" not in str(caught.value)  # of the graph
 
@@ -145,10 +145,10 @@ def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
 def test_a_short_request_is_answered_while_a_long_one_is_computed(
     batcher, gate, servable
 ):
-    one = batcher(long_request_tokens=3)
-    long = [one.submit(text(gate, b"a b c d")) for _ in range(2)]
+    instance = batcher(long_request_tokens=3)
+    long = [instance.submit(text(gate, b"a b c d")) for _ in range(2)]
     gate.wait_for(1)
-    vectors = one.submit(text(servable, b"a b c")).result(PATIENCE)["elmo"][0]
+    vectors = instance.submit(text(servable, b"a b c")).result(PATIENCE)["elmo"][0]
     np.testing.assert_array_equal(vectors, stand_in.vectors("abc"))
     assert len(gate.batches) == 1  # long ones are computed one at a time
     gate.open()
@@ -191,9 +191,9 @@ def test_too_many_tokens_are_refused_with_the_numbers(
     batcher, servable, lines, received
 ):
     """They count with their padding, and a sentence without tokens as one."""
-    one = batcher(max_request_tokens=6)
+    instance = batcher(max_request_tokens=6)
     message = rf"6 tokens with its padding \(--max-request-tokens\).* {received}"
     with pytest.raises(RequestError, match=message) as caught:
-        one.submit(text(servable, *lines))
+        instance.submit(text(servable, *lines))
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
-    assert one.submit(text(servable, b"a b c", b"d")).result(PATIENCE)
+    assert instance.submit(text(servable, b"a b c", b"d")).result(PATIENCE)

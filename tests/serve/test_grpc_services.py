@@ -41,8 +41,8 @@ def a_good_request_is_answered_after_each_test(stub):
     response = stub.Predict(text_request(["a bb"], "elmo"), timeout=PATIENCE)
     elmo = response.outputs["elmo"]
     assert elmo.float_val and not elmo.tensor_content
-    found = tf.make_ndarray(elmo)[0]
-    np.testing.assert_array_equal(found, stand_in.vectors(["a", "bb"]))
+    vectors = tf.make_ndarray(elmo)[0]
+    np.testing.assert_array_equal(vectors, stand_in.vectors(["a", "bb"]))
 
 
 def test_all_outputs_are_returned_with_the_version_and_signature(stub):
@@ -179,8 +179,8 @@ def test_a_tensor_of_an_answer_has_the_values_of_its_array(array, as_content):
     tensor = TensorProto()
     fill(tensor, array, as_content=as_content)
     received = TensorProto.FromString(tensor.SerializeToString())
-    for found in (tf.make_ndarray(received), to_array(received)):
-        assert found.dtype == array.dtype and found.shape == array.shape
-        np.testing.assert_array_equal(found, array)
+    for decoded in (tf.make_ndarray(received), to_array(received)):
+        assert decoded.dtype == array.dtype and decoded.shape == array.shape
+        np.testing.assert_array_equal(decoded, array)
     if array.dtype == np.float32 and array.size > 1 and not as_content:
         assert list(tensor.float_val) == array.ravel().tolist()

@@ -41,10 +41,10 @@ def test_all_outputs_are_those_of_the_layer(stub, exported_elmo, signature):
     inputs = {"sentences": SENTENCES}
     if signature == "tokens":
         inputs = {name: value.numpy() for name, value in padded().items()}
-    found, wanted = answer(stub, signature, inputs), expected(exported_elmo)
-    assert {*found} == {*wanted}
-    for name, value in found.items():
-        np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-5)
+    actual, reference = answer(stub, signature, inputs), expected(exported_elmo)
+    assert {*actual} == {*reference}
+    for name, value in actual.items():
+        np.testing.assert_allclose(value, reference[name], rtol=1e-5, atol=1e-5)
 
 
 def test_text_is_split_as_that_of_the_model(tmp_path):
@@ -66,20 +66,20 @@ def test_a_file_that_is_replaced_answers_as_a_newer_version(
     convert_layer(elmo_layer(seed=1), other, "float32")
     first, second = path.read_bytes(), other.read_bytes()
     one, two = (LiteServable(p) for p in (path, other))
-    wanted = [vectors(x) for x in (one, two)]
+    references = [vectors(x) for x in (one, two)]
     versions = Versions(ModelConfig("elmo", path), Config())
     contents = second, first[:-9], b"", first
     for number, content in enumerate(contents, 2):
         with versions.lease() as servable:
             path.write_bytes(content)
-            expected = wanted[servable.version == 2]
+            expected = references[servable.version == 2]
             np.testing.assert_array_equal(vectors(servable), expected)
             thread = threading.Thread(target=versions.refresh)
             thread.start()
         thread.join(PATIENCE)
         with versions.lease() as servable:
             assert servable.version == {3: 2, 4: 2}.get(number, number)
-    np.testing.assert_array_equal(vectors(servable), wanted[0])
+    np.testing.assert_array_equal(vectors(servable), references[0])
     assert f"version 3 can't be loaded: {path} is not a whole" in caplog.text
 
 
@@ -89,12 +89,12 @@ def vectors(servable):
 
 
 def test_no_sentences_and_lengths_that_do_not_fit(stub):
-    found = answer(stub, "default", {"sentences": np.array([], object)}, ["elmo"])
-    assert found["elmo"].shape[:2] == (0, 0)
+    outputs = answer(stub, "default", {"sentences": np.array([], object)}, ["elmo"])
+    assert outputs["elmo"].shape[:2] == (0, 0)
     ones = np.ones(1, np.int32)
     inputs = {"tokens": [["a", "b"], ["c", ""]], "sequence_len": ones}
-    found = answer(stub, "tokens", inputs, ["sequence_len"])
-    assert found["sequence_len"].tolist() == [1, 1]  # one length for all rows
+    outputs = answer(stub, "tokens", inputs, ["sequence_len"])
+    assert outputs["sequence_len"].tolist() == [1, 1]  # one length for all rows
     inputs = {"tokens": [["a"]], "sequence_len": np.array([2], np.int32)}
     with refused(grpc.StatusCode.INVALID_ARGUMENT, "from 0 to the number of columns"):
         answer(stub, "tokens", inputs)

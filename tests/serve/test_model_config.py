@@ -56,8 +56,8 @@ def test_a_wrong_file_is_refused(tmp_path, configs, message):
 
 
 def numbers(versions):
-    found = versions.statuses().items()
-    return {number for number, status in found if status.state == State.AVAILABLE}
+    statuses = versions.statuses().items()
+    return {number for number, status in statuses if status.state == State.AVAILABLE}
 
 
 @pytest.mark.parametrize(

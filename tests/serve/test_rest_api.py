@@ -59,9 +59,9 @@ def test_inputs_may_be_named_coded_and_in_rows_or_columns(ask_json, body, expect
     status, answer = ask_json(PREDICT, body)
     assert status == 200
     rows = answer.get("predictions")
-    found = rows[0] if rows else {k: v[0] for k, v in answer["outputs"].items()}
-    assert {name: found[name] for name in expected} == expected
-    assert sorted(found) == ["default", "elmo", "layers", "sequence_len", "word_emb"]
+    actual = rows[0] if rows else {k: v[0] for k, v in answer["outputs"].items()}
+    assert {name: actual[name] for name in expected} == expected
+    assert sorted(actual) == ["default", "elmo", "layers", "sequence_len", "word_emb"]
 
 
 def test_the_status_page_equals_that_of_tensorflow_serving(server, ask_json):
@@ -164,8 +164,8 @@ def test_a_malformed_request_is_a_400_that_says_why(ask_json, body):
     ],
 )
 def test_other_pages_are_refused(ask_json, path, body, status):
-    found, answer = ask_json(path, body)
-    assert (found, set(answer)) == (status, {"error"})
+    actual_status, answer = ask_json(path, body)
+    assert (actual_status, set(answer)) == (status, {"error"})
     assert len(answer["error"]) <= 1000
 
 

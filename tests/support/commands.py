@@ -27,11 +27,11 @@ def command(name: str) -> Callable[[Sequence[object]], int]:
 
 def replaced(arguments: Sequence[object], more: Sequence[object]) -> list[str]:
     """Arguments with `more`, in place of options of the same name."""
-    kept: list[str] = []
+    unchanged: list[str] = []
     skipping = False
     for argument in map(str, arguments):
         if argument.startswith("--"):
             skipping = argument in map(str, more)
         if not skipping:
-            kept.append(argument)
-    return [*kept, *map(str, more)]
+            unchanged.append(argument)
+    return [*unchanged, *map(str, more)]

@@ -25,15 +25,15 @@ BILM_TF_MIX = {
 
 def variables(bilm, mix=None):
     """Name → array of a module's variables: padding has the first row of characters."""
-    found = {}
+    variables = {}
     for name, array in published_weights(bilm).items():
         array = array.astype("float32")
         if name == "char_embed":
             array = np.concatenate([np.zeros_like(array[:1]), array])
-        for published, of_module in NAMES.items():
-            name = name.replace(published, of_module)
-        found[f"bilm/{name}"] = array
-    return found | (GOOGLE_MIX if mix is None else mix)
+        for published, module_name in NAMES.items():
+            name = name.replace(published, module_name)
+        variables[f"bilm/{name}"] = array
+    return variables | (GOOGLE_MIX if mix is None else mix)
 
 
 def write(directory, values):

@@ -13,10 +13,10 @@ def descendants(pid: int) -> list[int]:
     for path in Path("/proc").glob("[0-9]*"):
         if stat := _stat(path.name):
             children[int(stat[1])].append(int(path.name))
-    found = [pid]
-    for other in found:  # which grows
-        found += children[other]
-    return found[1:]
+    pids = [pid]
+    for parent in pids:  # which grows
+        pids += children[parent]
+    return pids[1:]
 
 
 def title(pid: int) -> str:

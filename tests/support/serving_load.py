@@ -126,7 +126,7 @@ class Load:
             for sentence in going:
                 begin = time.perf_counter()
                 try:
-                    version, found = predict(sentence)
+                    version, actual = predict(sentence)
                 except Refused as error:
                     with self._lock:
                         self.refusals[error.args[0]] += 1
@@ -137,8 +137,8 @@ class Load:
                 seconds = time.perf_counter() - begin
                 expected = self._expected(sentence, version)
                 off = np.inf
-                if found.shape == expected.shape:
-                    off = float(np.abs(found - expected).max(initial=0.0))
+                if actual.shape == expected.shape:
+                    off = float(np.abs(actual - expected).max(initial=0.0))
                 with self._lock:
                     self.largest = max(self.largest, off)
                     if off <= self._tolerance:

@@ -17,22 +17,22 @@ v1 = tf.compat.v1
 
 def shapes(n_layers=2):
     """Name → shape of bilm-tf's variables in the sizes of the tests."""
-    found = {"lm/char_embed": (261, 3)}
+    result = {"lm/char_embed": (261, 3)}
     for i, (width, count) in enumerate([(1, 2), (2, 3), (3, 4)]):
-        found[f"lm/CNN/W_cnn_{i}"] = (1, width, 3, count)
-        found[f"lm/CNN/b_cnn_{i}"] = (count,)
+        result[f"lm/CNN/W_cnn_{i}"] = (1, width, 3, count)
+        result[f"lm/CNN/b_cnn_{i}"] = (count,)
     for name in ("carry", "transform"):
-        found[f"lm/CNN_high_0/W_{name}"] = (9, 9)
-        found[f"lm/CNN_high_0/b_{name}"] = (9,)
-    found |= {"lm/CNN_proj/W_proj": (9, 5), "lm/CNN_proj/b_proj": (5,)}
+        result[f"lm/CNN_high_0/W_{name}"] = (9, 9)
+        result[f"lm/CNN_high_0/b_{name}"] = (9,)
+    result |= {"lm/CNN_proj/W_proj": (9, 5), "lm/CNN_proj/b_proj": (5,)}
     for d in range(2):
         for j in range(n_layers):
             layer = f"multi_rnn_cell/cell_{j}/" if n_layers > 1 else ""
             cell = f"lm/RNN_{d}/rnn/{layer}lstm_cell"
-            found[f"{cell}/kernel"] = (10, 28)
-            found[f"{cell}/bias"] = (28,)
-            found[f"{cell}/projection/kernel"] = (7, 5)
-    return found | {"lm/softmax/W": (WORDS, 5), "lm/softmax/b": (WORDS,)}
+            result[f"{cell}/kernel"] = (10, 28)
+            result[f"{cell}/bias"] = (28,)
+            result[f"{cell}/projection/kernel"] = (7, 5)
+    return result | {"lm/softmax/W": (WORDS, 5), "lm/softmax/b": (WORDS,)}
 
 
 def arrays(n_layers=2):

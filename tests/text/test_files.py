@@ -104,6 +104,6 @@ def test_a_pipe_is_read_whole(tmp_path, compress):
 def test_raw_text_is_split_into_sentences_and_words(tmp_path):
     raw = "Mr. Day doesn't. Is it red? Yes!\r\n\n나는 학교에 갔다. 비가 왔다...\n"
     (tmp_path / "raw").write_text(raw, encoding="utf-8")
-    found = read_sentences([str(tmp_path / "raw")], raw_text=True)
+    sentences = read_sentences([str(tmp_path / "raw")], raw_text=True)
     expected = "Mr. Day does n't .|Is it red ?|Yes !|나는 학교에 갔다 .|비가 왔다 ..."
-    assert [" ".join(sentence) for sentence in found] == expected.split("|")
+    assert [" ".join(sentence) for sentence in sentences] == expected.split("|")

@@ -61,8 +61,8 @@ def test_everything_else_is_refused(sentences, error, message):
 
 def test_a_tokenizer_splits_texts_but_not_tokens():
     sentences = ["a-b", b"a-b", ["a-b"]]
-    found = list(tokens_of_sentences(sentences, lambda text: text.split("-")))
-    assert found == [[b"a", b"b"], [b"a", b"b"], [b"a-b"]]
+    actual = list(tokens_of_sentences(sentences, lambda text: text.split("-")))
+    assert actual == [[b"a", b"b"], [b"a", b"b"], [b"a-b"]]
 
 
 def test_corpora_and_vocabularies_hold_the_words_of_texts():

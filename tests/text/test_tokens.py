@@ -42,15 +42,15 @@ def test_other_inputs_stay_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("tokens", "found"),
+    ("tokens", "received"),
     [
         ([["a"], "b"], "'b' of type str"),
         (np.array([["a", float("nan")]], object), "nan of type float"),
         ([[["a"]]], "'a'. of type list"),
     ],
 )
-def test_lists_of_other_things_are_refused(tokens, found):
-    with pytest.raises(ValueError, match=f"a list of `str` for each .*: .*{found}"):
+def test_lists_of_other_things_are_refused(tokens, received):
+    with pytest.raises(ValueError, match=f"a list of `str` for each .*: .*{received}"):
         string_tensor(tokens)
 
 

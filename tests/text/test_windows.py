@@ -59,11 +59,11 @@ def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps
     rows = rows_of(plan, n_rows)
     assert real.sum() == CORPUS.n_predictions
     for name, part in (("inputs", 0), ("targets", 1)):
-        found = np.concatenate([getattr(w, name) for w in windows], axis=2)
-        assert found.shape == (2, n_rows, len(windows) * unroll_steps)
+        values = np.concatenate([getattr(w, name) for w in windows], axis=2)
+        assert values.shape == (2, n_rows, len(windows) * unroll_steps)
         for direction in range(2):
             for r, row in enumerate(rows):
-                actual = [CORPUS.words[i] for i in found[direction, r][real[r]]]
+                actual = [CORPUS.words[i] for i in values[direction, r][real[r]]]
                 assert actual == stream(row, direction)[part]
                 # Places that are not real come after the text, never in it.
                 assert real[r, : len(actual)].all()

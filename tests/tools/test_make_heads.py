@@ -36,8 +36,8 @@ def test_a_handle_is_one_token_and_an_adjective_no_place():
     tokens = "@ ann_b met Korean Bob Lee #Oslo in US".split()
     tags = "B-PER I-PER O B-LOC B-person I-person B-LOC O B-geo-loc".split()
     joined = make_heads.join_handles({"tokens": tokens, "tags": tags})
-    found = make_heads.names_of(joined, {"Korean"})
-    pairs = zip(found["tokens"], found["tags"], strict=True)
+    renamed = make_heads.names_of(joined, {"Korean"})
+    pairs = zip(renamed["tokens"], renamed["tags"], strict=True)
     assert [*pairs] == [
         *[("@ann_b", "O"), ("met", "O"), ("Korean", "O"), ("Bob", "B-PER")],
         *[("Lee", "I-PER"), ("#Oslo", "O"), ("in", "O"), ("US", "O")],

@@ -53,9 +53,9 @@ def test_the_newest_two_are_kept_and_leftovers_removed(tmp_path):
     for step in (9, 10, 100):
         (tmp_path / f".checkpoint-{step + 1:010}.hdf5.12345.hdf5").write_bytes(b"begun")
         save_checkpoint(tmp_path, step, {"step": np.array(step)}, metadata={})
-    kept = ["checkpoint-0000000010.hdf5", "checkpoint-0000000100.hdf5"]
-    assert names(tmp_path) == [*kept, "other.txt"]
-    assert [path.name for path in checkpoints(tmp_path)] == kept[::-1]
+    expected = ["checkpoint-0000000010.hdf5", "checkpoint-0000000100.hdf5"]
+    assert names(tmp_path) == [*expected, "other.txt"]
+    assert [path.name for path in checkpoints(tmp_path)] == expected[::-1]
     (tmp_path / ".checkpoint-0000000102.hdf5.77.hdf5").write_bytes(b"begun")
     assert newest_checkpoint(tmp_path)[0]["step"] == 100
 

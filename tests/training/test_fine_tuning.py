@@ -40,8 +40,8 @@ def bilm(config):
     return randomize(bilm)
 
 
-def assert_same_weights(one, other):
-    for a, b in zip(one, other, strict=True):
+def assert_same_weights(actual, expected):
+    for a, b in zip(actual, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -102,8 +102,8 @@ def test_what_is_worse_than_the_start_is_an_error_and_not_kept(
         assert train(files) == 1
         error = capsys.readouterr().err
         assert re.search(message, error) and error.count("\n") == 1
-    kept, before = load_bilm(tmp_path / "tuned").get_weights(), bilm.get_weights()
-    same = [np.array_equal(a, b) for a, b in zip(kept, before, strict=True)]
+    tuned, before = load_bilm(tmp_path / "tuned").get_weights(), bilm.get_weights()
+    same = [np.array_equal(a, b) for a, b in zip(tuned, before, strict=True)]
     assert any(same) == all(same) == (not options)
 
 

@@ -167,7 +167,7 @@ def test_two_processes_train_as_one_and_resume_after_a_kill(small_text, tmp_path
     assert "Resuming from step 2" in (tmp_path / "worker-0.log").read_text()
 
     expected = newest_checkpoint(one / CHECKPOINTS)[0]
-    found = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[0]
-    assert found.keys() == expected.keys()
+    actual = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[0]
+    assert actual.keys() == expected.keys()
     for name, array in expected.items():
-        np.testing.assert_allclose(found[name], array, rtol=0, atol=TOLERANCE)
+        np.testing.assert_allclose(actual[name], array, rtol=0, atol=TOLERANCE)

@@ -86,10 +86,10 @@ def test_kills_change_no_bit_of_the_result(small_run, tmp_path):
 def test_a_stop_before_the_first_evaluation_keeps_what_was_learned(reused, tmp_path):
     assert not reused.attempt(tmp_path, stop=stop_after(4))
     assert len(reused.model.run.progress.held_out) == 2
-    kept = newest_checkpoint(tmp_path / CHECKPOINTS)[1]["progress"]
-    assert len(kept["held_out"]) == 1
-    kept, trained = load_bilm(tmp_path).get_weights(), reused.model.bilm.get_weights()
-    assert all(np.array_equal(*pair) for pair in zip(kept, trained, strict=True))
+    progress = newest_checkpoint(tmp_path / CHECKPOINTS)[1]["progress"]
+    assert len(progress["held_out"]) == 1
+    read, trained = load_bilm(tmp_path).get_weights(), reused.model.bilm.get_weights()
+    assert all(np.array_equal(*pair) for pair in zip(read, trained, strict=True))
 
 
 def test_stops_and_a_damaged_checkpoint_cost_steps(reused, uninterrupted, tmp_path):

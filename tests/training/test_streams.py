@@ -24,9 +24,9 @@ def batches(streams, *args, **kwargs):
     return list(streams.batches(*args, **kwargs).as_numpy_iterator())
 
 
-def assert_all_same(found, expected):
+def assert_all_same(actual, expected):
     """Batches of one part each hold the same arrays."""
-    for (a,), (b,) in zip(found, expected, strict=True):
+    for (a,), (b,) in zip(actual, expected, strict=True):
         assert_same(a, b)
 
 
@@ -47,24 +47,24 @@ def assert_same(a, b):
 @pytest.mark.parametrize("n_negatives", [None, 2])
 def test_batches_hold_what_the_windows_hold(streams, n_negatives):
     streams = streams(n_negatives=n_negatives)
-    found = batches(streams, 1)
-    assert len(found) == streams.n_steps(1) > 1
-    for step, (batch,) in enumerate(found):
-        of_all = window(CORPUS, streams.plan(1), step, unroll_steps=5)
+    steps = batches(streams, 1)
+    assert len(steps) == streams.n_steps(1) > 1
+    for step, (batch,) in enumerate(steps):
+        expected = window(CORPUS, streams.plan(1), step, unroll_steps=5)
         words = np.array(CORPUS.words)
-        np.testing.assert_array_equal(strings(batch), words[of_all.inputs])
+        np.testing.assert_array_equal(strings(batch), words[expected.inputs])
         targets = batch["targets"]
         if n_negatives:
             assert len(set(batch["candidates"])) == len(batch["candidates"])
             targets = batch["candidates"][targets]
-        ids = VOCABULARY.encode(words[of_all.targets].ravel())
+        ids = VOCABULARY.encode(words[expected.targets].ravel())
         np.testing.assert_array_equal(targets, ids.reshape(targets.shape))
-        np.testing.assert_array_equal(batch["weights"], of_all.real)
-        np.testing.assert_array_equal(batch["from_zero"], of_all.from_zero)
-        assert batch["n_predictions"] == of_all.real.sum()
-    total = sum(batch["n_predictions"] for (batch,) in found)
+        np.testing.assert_array_equal(batch["weights"], expected.real)
+        np.testing.assert_array_equal(batch["from_zero"], expected.from_zero)
+        assert batch["n_predictions"] == expected.real.sum()
+    total = sum(batch["n_predictions"] for (batch,) in steps)
     assert total == CORPUS.n_predictions
-    n_zero = sum(batch["from_zero"].sum() for (batch,) in found)
+    n_zero = sum(batch["from_zero"].sum() for (batch,) in steps)
     assert 0 < n_zero == streams.plan(1).from_zero.sum() < len(SENTENCES)
 
 
@@ -103,11 +103,11 @@ def test_parts_of_replicas_are_the_batch(streams, n_negatives, n_replicas, n_par
     whole = batches(streams(n_negatives=n_negatives), 0)
     context = tf.distribute.InputContext(1, 0, n_replicas)
     streams = streams(n_negatives=n_negatives)
-    found = batches(streams, n_parts=n_parts, epoch=0, context=context)
-    assert len(found) == n_replicas * len(whole)
+    divided = batches(streams, n_parts=n_parts, epoch=0, context=context)
+    assert len(divided) == n_replicas * len(whole)
     shared = {"n_predictions", "candidates", "negatives", "log_expected"}
     for step, (batch,) in enumerate(whole):
-        elements = found[step * n_replicas : (step + 1) * n_replicas]
+        elements = divided[step * n_replicas : (step + 1) * n_replicas]
         assert [len(parts) for parts in elements] == [n_parts] * n_replicas
         parts = [part for parts in elements for part in parts]
         for part in parts:
@@ -124,8 +124,8 @@ def test_parts_of_replicas_are_the_batch(streams, n_negatives, n_replicas, n_par
 
 def test_a_worker_gets_the_batches_of_its_replicas(streams):
     contexts = (tf.distribute.InputContext(*of) for of in ((1, 0, 4), (2, 1, 4)))
-    made = streams(n_negatives=2)
-    whole, some = (batches(made, 0, 1, context=context) for context in contexts)
+    source = streams(n_negatives=2)
+    whole, some = (batches(source, 0, 1, context=context) for context in contexts)
     assert_all_same(some, [e for i, e in enumerate(whole) if i % 4 in (2, 3)])
 
 
@@ -160,11 +160,11 @@ def test_a_sample_fits_the_first_size_and_others_the_smallest_one_with_room():
     assert shapes == FixedShapes(3, (50, 7, 7, 7, 7, 7, 7, 1 + 1), 13)
     sizes = {}
     for n, windows in [(20, 6), (24, 6), (25, 6), (3, 50), (4, 50), (40, 50), (1, 3)]:
-        of_words = np.arange(windows, windows - n, -1).clip(2)
-        words, slots = shapes.arrange(of_words)
+        word_windows = np.arange(windows, windows - n, -1).clip(2)
+        words, slots = shapes.arrange(word_windows)
         np.testing.assert_array_equal(words[slots], np.arange(n))
         size = sizes[n, windows] = len(words) // N_PIECES
-        assert np.all(of_words <= np.take(shapes.windows_of_pieces, slots // size))
+        assert np.all(word_windows <= np.take(shapes.windows_of_pieces, slots // size))
     assert sizes[20, 6] == sizes[1, 3] == sizes[3, 50] == 3
     assert 3 < sizes[4, 50] <= sizes[40, 50] <= 50
 

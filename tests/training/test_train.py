@@ -86,8 +86,8 @@ def test_python_reference_is_the_default_text(tmp_path, capsys):
 
 
 def test_the_initial_weights_are_a_function_of_the_seed(files):
-    one, again, other = (prepared([*files, "--seed", seed]).initial for seed in "778")
-    same = [[np.array_equal(*pair) for pair in zip(one, x)] for x in (again, other)]
+    first, again, other = (prepared([*files, "--seed", seed]).initial for seed in "778")
+    same = [[np.array_equal(*pair) for pair in zip(first, x)] for x in (again, other)]
     assert all(same[0]) and not all(same[1])
 
 

@@ -13,15 +13,15 @@ pipelines = [pipeline(name) for name in sys.argv[1:]]
 
 def tag_file(path: str) -> dict:
     """Tags the lines of a file, without words that earlier runs know already."""
-    for one in pipelines:
-        one.embedder._read.words = one.embedder.new_words()
+    for p in pipelines:
+        p.embedder._read.words = p.embedder.new_words()
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     start, n_tokens = time.perf_counter(), 0
     texts = (read_text(0, line, pipelines[0].tokenizer) for line in lines)
     for text, predictions in predict_texts(pipelines, texts):
-        for one, parts in zip(pipelines, predictions):
-            one.annotate(text, parts)
+        for p, parts in zip(pipelines, predictions):
+            p.annotate(text, parts)
         n_tokens += sum(map(len, text.sentences))
     return {"tokens": n_tokens, "seconds": time.perf_counter() - start}
 
@@ -30,7 +30,7 @@ def tag(sentences: list[list[str]]) -> list:
     """The tags of each sentence's tokens, and its entities; or what one pipeline gives."""
     if len(pipelines) == 1:
         return pipelines[0](sentences)
-    tags, entities = (one(sentences) for one in pipelines)
+    tags, entities = (p(sentences) for p in pipelines)
     return [
         (
             [token["label"] for token in row],

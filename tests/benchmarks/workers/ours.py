@@ -30,10 +30,10 @@ def main(folder: Path, way: str) -> None:
         )
         protocol.answer_requests(protocol.hello("ai-edge-litert", size=size), requests)
         return
-    kind, *one = way.split("-")
+    kind, *one_thread = way.split("-")
     if kind in ("int8", "litert"):
         path = lite_file(folder, {"litert": "float32"}.get(kind, kind))
-        model, options = path, {"threads": 1 if one else 2}
+        model, options = path, {"threads": 1 if one_thread else 2}
         hello = protocol.hello("ai-edge-litert", "numpy")
     else:
         from elmo_keras import Elmo

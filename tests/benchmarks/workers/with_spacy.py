@@ -46,12 +46,12 @@ def read(texts: list[str]) -> list[dict]:
             for sentence in doc.sents
         ]
         spans = [e if e[0].lower_ not in ("the", "a") else e[1:] for e in doc.ents]
-        found = [
+        entities = [
             (span.start_char, span.end_char, TYPES[e.label_])
             for span, e in zip(spans, doc.ents)
             if e.label_ in TYPES and len(span)
         ]
-        answers.append({"sentences": [s for s in words if s], "entities": found})
+        answers.append({"sentences": [s for s in words if s], "entities": entities})
     return answers
 
 

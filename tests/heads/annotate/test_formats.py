@@ -105,8 +105,8 @@ def test_conllu_has_trees_and_names_of_paragraphs_and_sentences(head, tmp_path):
     expected += ["sent_id = 2-1", "newdoc", "newpar", "sent_id = 4-1"]
     assert comments == expected
     words = [row for row in rows(output) if "-" not in row[0]]
-    found = [w for line in pipeline(head("ud"))(LINE_BY_LINE) for w in line]
-    for row, word in zip(words, found, strict=True):
+    predicted = [w for line in pipeline(head("ud"))(LINE_BY_LINE) for w in line]
+    for row, word in zip(words, predicted, strict=True):
         assert row[1:5] == [word[k] for k in ("text", "lemma", "upos", "xpos")]
         assert row[5] == (word["feats"] or "_")
         assert row[6:8] == [str(word["head"] + 1), word["deprel"]]

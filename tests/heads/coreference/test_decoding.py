@@ -27,10 +27,10 @@ def test_a_span_is_linked_to_its_best_antecedent_or_alone_or_no_mention():
         cluster.append((i, i + 1))
         cluster_of.append(cluster)
     document = outputs(scores, antecedents, alone)
-    several = [cluster for cluster in expected if len(cluster) > 1]
+    linked = [cluster for cluster in expected if len(cluster) > 1]
     single = [c for c in expected if len(c) > 1 or alone[c[0][0]] > 0]
-    assert 0 < len(several) < len(single) < len(expected)
-    assert find_clusters(document) == several
+    assert 0 < len(linked) < len(single) < len(expected)
+    assert find_clusters(document) == linked
     assert find_clusters(document, singletons=True) == single
     nothing = outputs(np.zeros((0, 1)), np.zeros((0, 0), int), np.zeros(0))
     assert find_clusters(nothing) == []

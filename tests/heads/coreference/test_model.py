@@ -31,15 +31,15 @@ def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents():
     model, batch = coreferent(), INPUTS
     gold = {(0, 0): 0, (4, 4): 0, (7, 7): 0, (2, 2): 1, (5, 5): 1}
     outputs = {name: x.numpy() for name, x in model(batch).items()}
-    kept = list(zip(outputs["first"].tolist(), outputs["last"].tolist()))
-    assert len(kept) == 4 + 3 + 1 + 3 + 2 and kept == sorted(kept)
+    spans = list(zip(outputs["first"].tolist(), outputs["last"].tolist()))
+    assert len(spans) == 4 + 3 + 1 + 3 + 2 and spans == sorted(spans)
     losses = []
-    for i, span in enumerate(kept):
+    for i, span in enumerate(spans):
         p = np.exp(outputs["scores"][i]) / np.exp(outputs["scores"][i]).sum()
         right = [
             p[k + 1]
             for k, j in enumerate(outputs["antecedents"][i])
-            if j < i and span in gold and gold.get(kept[j]) == gold[span]
+            if j < i and span in gold and gold.get(spans[j]) == gold[span]
         ]
         losses.append(-np.log(sum(right) if right else p[0]))
     labels = tf.constant([[(*span, number) for span, number in gold.items()]])
@@ -69,14 +69,14 @@ def test_with_singletons_the_loss_has_whether_spans_are_mentions():
     outputs = model(INPUTS)
     gold = {(0, 0): 0, (4, 4): 0, (5, 6): 1}
     labels = tf.constant([[(*span, number) for span, number in gold.items()]])
-    kept = zip(outputs["first"].numpy(), outputs["last"].numpy())
-    is_mention = np.array([span in gold for span in kept])
+    spans = zip(outputs["first"].numpy(), outputs["last"].numpy())
+    is_mention = np.array([span in gold for span in spans])
     assert is_mention.sum() == 3
     p = 1 / (1 + np.exp(-outputs["mention_scores"].numpy()))
     expected = -np.mean(np.log(np.where(is_mention, p, 1 - p)))
-    of_links = coreferent().compute_loss(INPUTS, labels, outputs)
+    link_loss = coreferent().compute_loss(INPUTS, labels, outputs)
     actual = model.compute_loss(INPUTS, labels, outputs)
-    assert float(actual) == pytest.approx(float(of_links) + expected, rel=1e-5)
+    assert float(actual) == pytest.approx(float(link_loss) + expected, rel=1e-5)
 
 
 def test_inputs_without_tokens_or_speakers_are_refused():
@@ -151,9 +151,9 @@ def test_spans_are_all_short_pieces_of_sentences_with_their_vectors():
         before = sum(lengths[:sentence])
         for first in range(n):
             for last in range(first, min(n, first + 3)):
-                own = slice(first, last + 1)
-                scores = np.exp(h[sentence, own] @ kernel[:, 0] + bias)
-                head = scores / scores.sum() @ x[sentence, own]
+                inside = slice(first, last + 1)
+                scores = np.exp(h[sentence, inside] @ kernel[:, 0] + bias)
+                head = scores / scores.sum() @ x[sentence, inside]
                 ends = *h[sentence, first], *h[sentence, last]
                 vector = [*ends, *head, *widths[last - first]]
                 expected.append((before + first, before + last, vector))

@@ -98,8 +98,8 @@ def test_windows_hold_the_clusters_within_them():
     assert first["clusters"] == [[(0, 0), (4, 4)]]
     assert second["clusters"] == [[(0, 1), (2, 2)]]
     assert windows(document, 3) == [document]
-    kept, last = windows(document, 2, singletons=True)
-    assert kept["clusters"] == [[(0, 0), (4, 4)], [(2, 2)]]
+    part, last = windows(document, 2, singletons=True)
+    assert part["clusters"] == [[(0, 0), (4, 4)], [(2, 2)]]
     assert last["clusters"] == [[(2, 2)], [(0, 0)], [(0, 1), (2, 2)]]
 
 

@@ -44,11 +44,11 @@ def test_the_worked_example_of_pradhan(name):
 @pytest.mark.parametrize("response", LUO)
 def test_the_examples_of_luo(response):
     clusters, *expected = LUO[response]
-    found = coreference_scores([LUO_KEY], [clusters])
+    scores = coreference_scores([LUO_KEY], [clusters])
     names = "MUC", "B³", "CEAF φ3", "CEAF φ4"
-    assert [round(100 * found[name], 1) for name in names] == expected
-    average = (found["MUC"] + found["B³"] + found["CEAF φ4"]) / 3
-    assert found["CoNLL F1"] == pytest.approx(average)
+    assert [round(100 * scores[name], 1) for name in names] == expected
+    average = (scores["MUC"] + scores["B³"] + scores["CEAF φ4"]) / 3
+    assert scores["CoNLL F1"] == pytest.approx(average)
 
 
 def test_mentions_that_only_one_side_has_count_against_it():

@@ -21,6 +21,6 @@ def test_pairs_may_have_several_labels():
     task, sizes = Entailment(), {"units": 2, "dropout": 0.0}
     model = built(task.make_model(token_vectors(), pairs, **sizes))
     model.threshold = 0.0
-    (found,) = model.predict({"premise": [["a"]], "hypothesis": [["b"]]})
-    assert found == ["x", "y", "z"]
+    (predicted,) = model.predict({"premise": [["a"]], "hypothesis": [["b"]]})
+    assert predicted == ["x", "y", "z"]
     assert task.targets(pairs, model)[1].tolist() == [0, 1, 1]

@@ -27,11 +27,11 @@ def trees(n):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_no_tree_with_one_root_has_a_higher_sum(n):
-    rng, rows, known = np.random.default_rng(n), np.arange(n), [*trees(n)]
-    assert len(known) == n ** (n - 1)  # Cayley's formula, rooted
+    rng, rows, all_trees = np.random.default_rng(n), np.arange(n), [*trees(n)]
+    assert len(all_trees) == n ** (n - 1)  # Cayley's formula, rooted
     for _ in range(40):
         scores = rng.normal(size=(n, n + 1)).astype(np.float32)
-        best = max(known, key=lambda heads: scores[rows, heads].sum(dtype=float))
+        best = max(all_trees, key=lambda heads: scores[rows, heads].sum(dtype=float))
         assert spanning_tree(scores).tolist() == best
 
 
@@ -77,8 +77,8 @@ def test_columns_are_those_that_were_encoded():
     scores = scores_of(SENTENCE, *NAMES)  # −1 is the last label
     expected = SENTENCE | {"upos": ["NOUN", "VERB", "VERB"]}
     expected |= {"lemma": ["cat", "sleep", "oddly"]}
-    known = {"slept": "sleep", "oddly": "odd"}
-    for lemmas, lemma in (({}, "oddly"), (known, "odd")):
+    lexicon = {"slept": "sleep", "oddly": "odd"}
+    for lemmas, lemma in (({}, "oddly"), (lexicon, "odd")):
         decoder = TreeDecoder(*NAMES, lemmas)
         tokens = SENTENCE["tokens"]
         tree, empty, again = decoder.trees(twice(scores), [tokens, [], tokens])
@@ -113,8 +113,8 @@ def test_a_lemma_that_nobody_wrote_gives_way_to_a_likely_one():
 
     def lemma(likely, words):
         scores["lemma"] = np.log(np.array([likely], np.float32))
-        (found,) = decoder.trees(scores, [["sitting"]], words)
-        return found["lemma"]
+        (result,) = decoder.trees(scores, [["sitting"]], words)
+        return result["lemma"]
 
     assert lemma([0.8, 0.1, 0.1], None) == ["sitte"]
     assert lemma([0.8, 0.1, 0.1], ()) == lemma([0.8, 0.05, 0.15], ["si"]) == ["sit"]

@@ -8,12 +8,12 @@ def test_the_pieces_of_a_long_sentence_form_one_tree(head, monkeypatch):
     monkeypatch.setattr(decoding, "LONGEST", 4)
     (words,) = pipeline(head("ud"))([["bank", "of"] * 5])
     heads = [word["head"] for word in words]
-    (root,) = [i for i, one in enumerate(heads) if one < 0]
+    (root,) = [i for i, parent in enumerate(heads) if parent < 0]
     assert root < 4
-    for i, one in enumerate(heads):
-        assert one in (-1, root) or one // 4 == i // 4
+    for i, parent in enumerate(heads):
+        assert parent in (-1, root) or parent // 4 == i // 4
     for _ in heads:
-        heads = [one if one < 0 else heads[one] for one in heads]
+        heads = [parent if parent < 0 else heads[parent] for parent in heads]
     assert {*heads} == {-1}
 
 

@@ -31,10 +31,10 @@ def test_the_best_tags_and_their_probabilities_are_those_of_brute_force(allowed)
     scores = scores.astype("float32")
     expected = [best_and_probable(crf, x, n) for x, n in zip(scores, LENGTHS)]
     ids, alone, after = crf.decode(scores[MASK], LENGTHS)
-    wanted = [*map(np.concatenate, zip(*expected))]
-    np.testing.assert_array_equal(ids, wanted[0])
-    np.testing.assert_allclose(alone, wanted[1], atol=1e-5)
-    np.testing.assert_allclose(after, wanted[2], atol=1e-5)
+    flat = [*map(np.concatenate, zip(*expected))]
+    np.testing.assert_array_equal(ids, flat[0])
+    np.testing.assert_allclose(alone, flat[1], atol=1e-5)
+    np.testing.assert_allclose(after, flat[2], atol=1e-5)
     orphans = [
         after == 1 and before not in (0, 1)
         for best, *_ in expected

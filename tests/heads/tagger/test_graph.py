@@ -33,34 +33,34 @@ def test_a_graph_gives_the_tags_spans_and_probabilities_of_the_decoder(tags, crf
         weights = randomize(layer).weights_in("float32").only(layer.allowed)
         weights = type(weights)(*map(np.asarray, weights))
     inputs = text_inputs(tokens=[["x"] * n for n in lengths])
-    found = answers(Scorer(scores=scores, tags=tags, crf=layer), inputs)
-    found = {name: values.numpy() for name, values in found.items()}
+    outputs = answers(Scorer(scores=scores, tags=tags, crf=layer), inputs)
+    outputs = {name: values.numpy() for name, values in outputs.items()}
 
     mask = np.arange(9) < lengths[:, None]
     flat = scores[mask]
     best = TagDecoder(tags, weights).best_tags(flat, lengths)
-    assert found["tags"].astype(str).tolist() == padded(best, 9, "")
+    assert outputs["tags"].astype(str).tolist() == padded(best, 9, "")
     assert {tag for row in best for tag in row} == {*tags}
     # Tags whose names mark no spans: each token has a label with its probability.
     names = [*"abcdefghi"][: len(tags)]
     rows = TagDecoder(names, weights).label(flat, lengths)
     expected = padded([[word.score for word in row] for row in rows], 9, 0.0)
-    np.testing.assert_allclose(found["scores"], expected, atol=1e-5)
+    np.testing.assert_allclose(outputs["scores"], expected, atol=1e-5)
 
     spans = TagDecoder(tags, weights).label(flat, lengths)
     if tags == WORDS:
-        assert not [name for name in found if name.startswith("span")]
+        assert not [name for name in outputs if name.startswith("span")]
         return
-    assert found["span_count"].tolist() == [*map(len, spans)]
+    assert outputs["span_count"].tolist() == [*map(len, spans)]
     for name, blank, values in (
         ("types", "", [[span.label for span in row] for row in spans]),
         ("begins", -1, [[span.first for span in row] for row in spans]),
         ("ends", -1, [[span.end for span in row] for row in spans]),
     ):
-        actual = found[f"span_{name}"].astype(type(blank)).tolist()
+        actual = outputs[f"span_{name}"].astype(type(blank)).tolist()
         assert actual == padded(values, 9, blank)
     expected = padded([[span.score for span in row] for row in spans], 9, 0.0)
-    np.testing.assert_allclose(found["span_scores"], expected, atol=1e-5)
+    np.testing.assert_allclose(outputs["span_scores"], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("tags", [BIO, BIOES, ["B-A"]], ids=["BIO", "BIOES", "one"])

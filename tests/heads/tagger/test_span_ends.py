@@ -37,8 +37,8 @@ def test_a_result_ends_before_what_is_left_out_in_the_text_as_it_came(form):
 def test_an_acronym_at_the_end_of_a_sentence_has_its_last_dot():
     for source, expected in (("In the U.S.", "U.S."), ("In the US.", "US")):
         text = read_text(0, source, "ewt")
-        found = text.entity(0, Labelled("LOC", 2, 3, 1.0))
-        assert found["text"] == expected == source[found["start"] : found["end"]]
+        entity = text.entity(0, Labelled("LOC", 2, 3, 1.0))
+        assert entity["text"] == expected == source[entity["start"] : entity["end"]]
     tokens = read_text(0, ["In", "the", "U.S", "."])
     assert tokens.entity(0, Labelled("LOC", 2, 3, 1.0))["end"] == 3
 

@@ -173,8 +173,8 @@ def test_spans_that_do_not_fit_words_are_widened_named_and_counted(tmp_path):
     )
     with pytest.warns(UserWarning) as warned:
         read = read_spans(path)
-    begins, ends, hidden, skipped = (str(one.message) for one in warned)
-    assert all(one.filename == __file__ for one in warned), "where the reader is called"
+    begins, ends, hidden, skipped = (str(w.message) for w in warned)
+    assert all(w.filename == __file__ for w in warned), "where the reader is called"
     assert "1 of 6 spans begin within a word: it is read as a whole word: " in begins
     assert f"{path}: 3 of 6 spans end within a word: the head learns which end" in ends
     assert "a.jsonl:1 '서울' in '서울에서'; a.jsonl:3 'Ann Le' in 'Ann Lee'; " in ends

@@ -8,13 +8,13 @@ from tests.support.task_models import scores_of, token_vectors
 
 
 def test_roles_are_scored_without_their_predicate_and_learned_with_it():
-    tags, found, task = ["B-A0", "B-V", "O"], [["O", "B-V", "O"]], RoleTagging()
+    tags, predicted, task = ["B-A0", "B-V", "O"], [["O", "B-V", "O"]], RoleTagging()
     examples = [{"predicate": [0, 1, 0], "tags": tags}]
     tagger = Tagger(token_vectors(), tags=tags, units=2, predicate_dim=3)
     assert task.targets(examples, tagger)[0].tolist() == [0, 1, 2]
-    scores = scores_of(task, tagger, examples, found)
+    scores = scores_of(task, tagger, examples, predicted)
     assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
-    assert scores_of(EntityTagging(), tagger, examples, found)["recall"] == 1 / 2
+    assert scores_of(EntityTagging(), tagger, examples, predicted)["recall"] == 1 / 2
 
 
 @pytest.mark.parametrize("n_within", [1, 2])
