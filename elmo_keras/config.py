@@ -103,7 +103,10 @@ class ElmoConfig:
     tokenizer: TokenizerName = "spaces"
 
     def __post_init__(self):
-        object.__setattr__(self, "filters", _pairs(self.filters))
+        received = f"Received: {shortened(self.filters)}."
+        with naming_damage(f"`filters` should be pairs of (width, count). {received}"):
+            pairs = tuple((width, count) for width, count in self.filters)
+        object.__setattr__(self, "filters", pairs)
         if isinstance(self.dictionary, Mapping):
             dictionary = TokenDictionary(**self.dictionary)
             object.__setattr__(self, "dictionary", dictionary)
@@ -229,12 +232,6 @@ class ElmoConfig:
         """Like `to_dict`, but with the SHA-256 of a dictionary instead of its keys."""
         digest = self.dictionary and self.dictionary.digest
         return self.to_dict() | ({"dictionary": digest} if digest else {})
-
-
-def _pairs(filters):
-    received = f"Received: {shortened(filters)}."
-    with naming_damage(f"`filters` should be pairs of (width, count). {received}"):
-        return tuple((width, count) for width, count in filters)
 
 
 PRESETS = {

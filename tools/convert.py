@@ -131,8 +131,8 @@ def klue_ner(path: Path, ends: bool = False) -> Iterator[str]:
         for begin, end, type_ in entities(tags):
             if begin in firsts and end - 1 in lasts:
                 last = lasts[end - 1]
-                rest = spans[last][1] - end
-                name = f"{type_}/{rest}" if ends and rest else type_
+                n_left = spans[last][1] - end
+                name = f"{type_}/{n_left}" if ends and n_left else type_
                 tokens.append((firsts[begin], last + 1, name))
         tags = bio_tags(tokens, len(spans))
         rows = ((normalize("NFC", text[a:b]), tag) for (a, b), tag in zip(spans, tags))

@@ -108,15 +108,15 @@ def conll_2012(document: Document) -> Iterator[str]:
     A span counts for one entity only, and an entity with one mention is left out.
     """
     sentence_of = [i for i, words in enumerate(document.sentences) for _ in words]
-    begun: Mapping[str, list[int]] = collections.defaultdict(list)
+    opened: Mapping[str, list[int]] = collections.defaultdict(list)
     entities: Mapping[str, set] = collections.defaultdict(set)
     for token, pieces in enumerate(document.brackets):
         for piece in pieces:
             entity = piece.strip("()")
             if piece.startswith("("):
-                begun[entity].append(token)
+                opened[entity].append(token)
             if piece.endswith(")"):
-                entities[entity].add((begun[entity].pop(), token))
+                entities[entity].add((opened[entity].pop(), token))
     columns: list[list[str]] = [[] for _ in sentence_of]
     seen: set[tuple[int, int]] = set()
     number = 0

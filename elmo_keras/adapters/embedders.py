@@ -1,8 +1,8 @@
 """AllenNLP's `ElmoEmbedder` and simple_elmo's `ElmoModel`, for programs that call them.
 
 Methods, arguments and vectors are the same, except that AllenNLP and simple_elmo carry the
-LSTM state from batch to batch, and here a sentence has the same vectors always. The guide
-to other libraries lists the results that differ.
+LSTM state from batch to batch; here a sentence always has the same vectors. The guide to
+other libraries lists the results that differ.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -25,8 +25,8 @@ def printable(text: str) -> str:
 def waiting(what: str) -> Iterator[None]:
     """Shows on a terminal, but not in a log, the reason of a wait and its seconds.
 
-    It writes to the terminal itself: libraries that start may have their log kept back.
-    The next line that something else prints takes its place.
+    It writes to the terminal itself, as standard error may be hidden meanwhile. The next
+    line that something else prints takes its place.
     """
     try:
         terminal = os.dup(sys.stderr.fileno()) if sys.stderr.isatty() else None

@@ -43,7 +43,7 @@ GROUPS = {
 }
 COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 # Addresses that no command reads. A `Path` has one slash of two; http and hf are for models.
-ELSEWHERE = re.compile(
+FOREIGN_ADDRESS = re.compile(
     r"(s3|gs|gcs|az|abfss?|hdfs|ftp|file):/\S+|(https?|hf):/[^/\s]\S*"
 )
 RESUMING = "train", "embed", "annotate", "search"
@@ -95,7 +95,7 @@ def _refuse_elsewhere(_, value):
         for field in vars(value).values():
             _refuse_elsewhere(_, field)
     for path in value if isinstance(value, (list, tuple)) else [value]:
-        if ELSEWHERE.fullmatch(str(path)):
+        if FOREIGN_ADDRESS.fullmatch(str(path)):
             raise ValueError(f"{path} is elsewhere. Copy it to a path here first.")
 
 

@@ -41,7 +41,7 @@ def _check_pair(output, read):
 def check_file(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Refuses a path at which no file can be written, or that would change an input.
 
-    Its folder is not made.
+    It does not make the folder.
     """
     check_apart([path], inputs)
     if path.is_dir():

@@ -21,7 +21,7 @@ class Embeddings(Sequence[np.ndarray]):
     files.
 
     Args:
-        readers: of n files; file i holds the sentences i, i + n, …
+        readers: readers of n files; file i holds the sentences i, i + n, …
 
     Attributes:
         attributes: the metadata of the first file; empty for `.npy`.
@@ -81,8 +81,8 @@ def read_embeddings(path: str | Path) -> Embeddings:
             names it.
         ValueError: the file has another format.
 
-    libhdf5 reads these files, and one that is made to harm can crash it: read only
-    files whose origin you trust. (Weights are read without libhdf5.)
+    libhdf5 reads these files, and a malicious one can crash it: read only files whose
+    origin you trust. (Weights are read without libhdf5.)
     """
     path = Path(path)
     paths = [path] if path.exists() else list(_shards(path))

@@ -131,10 +131,10 @@ def export(
 
     MODEL is a model directory, a .zip of one, the name or address of a published model,
     a Keras model saved with an `Elmo` layer, whose language model and mix are exported,
-    or a model or a head that `train-head` made, which is exported itself. The export is a SavedModel in OUT_DIR/VERSION, a new folder each time.
-    OUT.tflite is one file, which `Embedder` and `embed --model OUT.tflite` read without
-    TensorFlow. `packed` is a model directory with matrices in int8, a quarter of the
-    size, for all that reads models.
+    or a model or a head that `train-head` made, which is exported itself. The export is a
+    SavedModel in OUT_DIR/VERSION, a new folder each time. OUT.tflite is one file, which
+    `Embedder` and `embed --model OUT.tflite` read without TensorFlow. `packed` is a model
+    directory with matrices in int8, a quarter of the size, which all commands read.
 
         elmo-keras export MODEL OUT_DIR
         elmo-keras export MODEL OUT.tflite --format litert

@@ -45,9 +45,10 @@ def splitter(
 ) -> Callable[[tf.Tensor], tf.RaggedTensor]:
     """A function: texts `(batch,)` → the tokens of each, ragged `(batch, tokens)`.
 
-    `"words"`, `"ewt"` and `"gsd"` are of `split_words`; `"whitespace"` is ASCII white space, as in the files that a
-    model is trained on; `"unicode_script"` of tensorflow-text separates punctuation from
-    words. A text is normalised first; bytes that are not UTF-8 stay as they are.
+    `"words"`, `"ewt"` and `"gsd"` are rules of `split_words`; `"whitespace"` is ASCII white
+    space, as in the files that a model is trained on; `"unicode_script"` of tensorflow-text
+    separates punctuation from words. A text is normalised first; bytes that are not UTF-8
+    stay as they are.
     """
     check_choices(get_args(Splitting), tokenizer=name)
     check_choices((None, "NFC"), normalization=normalization)
@@ -68,9 +69,9 @@ def splitter(
 def first_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     """The first `sequence_len` tokens of each row, whatever they contain.
 
-    One length is that of all rows. The graph refuses lengths below 0 or above the number
-    of columns, and another number of them than of rows. Columns beyond the longest
-    length take no memory.
+    A single length is that of all rows. The graph refuses lengths below 0 or above the
+    number of columns, and a number of lengths that is not that of the rows. Columns beyond
+    the longest length take no memory.
     """
     shape, n_lengths = tf.shape(tokens, tf.int64), tf.size(sequence_len, tf.int64)
     # Every output depends on the lengths, and thereby on the checks.

@@ -18,7 +18,7 @@ from elmo_keras.export.sentences import INPUT_NAMES
 def edit_saved_model(directory: Path, signatures: dict) -> None:
     """Moves the operations of each signature into the graph of a SavedModel.
 
-    `default` then also takes the other name of its input, if it is text alone.
+    `default` then accepts both names of its input, if it takes text alone.
     """
     path = directory / tf.saved_model.SAVED_MODEL_FILENAME_PB
     saved_model = SavedModel.FromString(path.read_bytes())

@@ -48,7 +48,7 @@ def export_task(
 
     Args:
         model: a built model: tagger, classifier, entailment or answerer.
-        output, version, warmup: see `export_elmo`, as for what is returned and raised.
+        output, version, warmup: see `export_elmo`, also for the result and errors.
         tokenizer, normalization: see `export_elmo`; not for an answerer.
         input_name: see `export_elmo`; only for models of one text.
 

@@ -40,8 +40,8 @@ def new_version(output: Path, version: int | None) -> Path:
 def versions(output: str | Path) -> list[int]:
     """The numbers of the versions in a folder, from lowest to highest.
 
-    A number of more than 18 digits is no version. A link to nothing is one: it may be
-    there later.
+    A number of more than 18 digits is no version. A broken link is one: its target may
+    appear later.
     """
     paths = [path for path in Path(output).iterdir() if _NUMBER.fullmatch(path.name)]
     return sorted(int(p.name) for p in paths if p.is_dir() or p.is_symlink())

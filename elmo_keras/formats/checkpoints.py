@@ -1,6 +1,6 @@
 """TensorFlow checkpoints of bilm-tf and TF 1 Hub modules: variables, read when needed.
 
-A module's details that no variable shows are those of google/elmo: `ElmoConfig`'s defaults.
+Details of a module that no variable shows are `ElmoConfig`'s defaults, as in google/elmo.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Tensors of PyTorch's `torch.save`, read without PyTorch.
 
 A pickle can name any function of Python to be called: here only the few functions that a
-dictionary of tensors needs are called, and all others are refused. It may take any memory.
+dictionary of tensors needs are called, and all others are refused. Memory has no limit.
 """
 
 import collections

@@ -28,10 +28,10 @@ def models(
 ) -> None:
     """Lists language models and heads, and downloads or removes published models.
 
-    `list` shows those on this machine, with --all also what can be downloaded, or those
-    of all whose row holds the given words; `fetch` downloads models to the cache; `remove`
-    deletes them there; `path` prints the folder of the cache, or of models in it; `clean`
-    deletes what was converted for LiteRT, which its next use makes again.
+    `list` shows the models on this machine, with --all also those that can be downloaded,
+    and with words those whose row holds them; `fetch` downloads models to the cache;
+    `remove` deletes them there; `path` prints the folder of the cache, or of models in it;
+    `clean` deletes models converted for LiteRT, which the next use converts again.
 
         elmo-keras models
         elmo-keras models --all

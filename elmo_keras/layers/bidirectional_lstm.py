@@ -63,7 +63,7 @@ class StackedLSTM(keras.layers.Layer):
     def dropout_masks(self, n_tokens, seed):
         """Masks of the inputs of the layers and of the last output, or None.
 
-        XLA draws other numbers: these are to be drawn outside of what it compiles.
+        XLA draws other numbers, so these are drawn outside of the functions that it compiles.
         """
         if not self.dropout:
             return None
@@ -206,7 +206,7 @@ class BidirectionalLSTM(keras.layers.Layer):
     def call_padded(self, x, lengths):
         """Works as `call_sentences`, for sentences (rows, time, dim) of known size.
 
-        What the outputs hold after a sentence's end has no meaning. XLA can compile it.
+        Outputs after the end of a sentence have no meaning. XLA can compile this method.
         """
         n_rows, time, dim = x.shape
         continuing, by_layer = tf.ones((time, n_rows, 1)), []

@@ -42,7 +42,7 @@ def _losses(*arguments):
 
     The matrix of logits is the largest tensor of a training step. The gradient of a
     logit is its share of the sum of all exponentials, so the exponentials are kept, and
-    what is divided by the sum are the products with them.
+    only the products with them are divided by the sum.
     """
     inputs, kernel, bias, true, hits = arguments
     dtype = inputs.dtype

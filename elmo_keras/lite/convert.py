@@ -73,10 +73,10 @@ def convert(
     `datasets` are the weights by their published names, see `ModelFiles.datasets` and
     `formats.variables.published_arrays`; `mix` the values of a `ScalarMix`, by default
     equal weights. `source` is a hash of the model's files. `sizes` are the sizes of the
-    graphs, as in `SIZES`: words of the model's maximum of characters always have one.
+    graphs, as in `SIZES`; words with the maximum of characters always have a graph.
 
     Returns:
-        The parts of the file. Of int8, `cosines` in its metadata are the mean cosines of
+        The parts of the file. With int8, `cosines` in its metadata are the mean cosines of
         each layer's vectors to those in float32.
 
     Raises:

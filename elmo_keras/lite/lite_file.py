@@ -1,9 +1,9 @@
-"""A model in one `.tflite` file: a flatbuffer with the other parts as a ZIP behind it.
+"""A model in one `.tflite` file: a flatbuffer, and the other parts as a ZIP after it.
 
-The flatbuffer is the forward LSTM. Readers of flatbuffers don't look behind their end,
-readers of ZIP files look for it there: that is how TensorFlow Lite's own metadata adds
-files to a model. No part is compressed, and each begins at a multiple of 64 bytes, so
-that LiteRT uses them where the file is mapped into memory.
+The flatbuffer is the forward LSTM. Readers of flatbuffers ignore bytes after its end, and
+readers of ZIP files begin at the end of a file: TensorFlow Lite's own metadata adds files
+to a model in this way. No part is compressed, and each begins at a multiple of 64 bytes,
+so that LiteRT uses them where the file is mapped into memory.
 """
 
 import contextlib

@@ -10,8 +10,8 @@ from elmo_keras.lite.runtime import CompiledModel, aligned
 class LiteLstm:
     """The layers of one direction: a signature for each number of rows and of steps.
 
-    `steps` are the numbers of steps by those of rows, the longest first; `sizes` are
-    `(output, units)` of each layer, whose outputs are written in this size, or in that of
+    `steps` maps a number of rows to its numbers of steps, the longest first; `sizes` are
+    `(output, units)` of the layers, whose outputs are written in this size, or in
     `output_dim`.
     """
 

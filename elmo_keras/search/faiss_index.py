@@ -23,8 +23,8 @@ RESCORED = 4  # times the number of results that a query asks for
 class FaissIndex:
     """The vectors of sentences in a file that is made once and mapped into memory.
 
-    An index may hold vectors in fewer bits or dimensions: of the best ones the cosines are
-    those of the stored vectors of `sentences`. faiss can crash on a file made to harm.
+    An index may hold vectors in fewer bits or dimensions: the best ones get the cosines of
+    the stored vectors of `sentences`. faiss can crash on a malicious file.
     """
 
     def __init__(

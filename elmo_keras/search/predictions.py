@@ -121,7 +121,7 @@ def substitutes(
         word: a word that occurs once in the sentence
         position: index of a token, from 0
         top: number of words
-        direction: the likeliest words by it, also the word itself
+        direction: print the likeliest words in it, also the word itself
     """
     if (word is None) == (position is None):
         raise ValueError("Give either --word or --position.")

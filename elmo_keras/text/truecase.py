@@ -10,7 +10,7 @@ class Truecaser:
     """Gives words of a sentence in one case the letters that they most often have.
 
     Names in such a sentence look like other words to a model of text in both cases. A
-    sentence with letters of both cases is left as it is, but for curly quotation marks and
+    sentence with letters of both cases is left as it is, except curly quotation marks and
     apostrophes, which become straight ones unless they are words. After Lita et al. (2003),
     "tRuEcasIng", with each word alone.
 

@@ -85,7 +85,7 @@ class Vocabulary:
     def log_frequencies(self) -> np.ndarray:
         """Logarithms of the words' frequencies, less a constant: float32 `(words,)`.
 
-        By their order alone, after Mandelbrot 1953, "An informational theory of the
+        They follow from the order of the words, after Mandelbrot 1953, "An informational theory of the
         statistical structure of language".
         """
         return -np.log(np.arange(len(self), dtype=np.float32) + ZIPF_SHIFT)

@@ -27,8 +27,8 @@ MAX_UNKNOWN = 0.9  # share of the training text
 _TOKEN = re.compile(r"\w+(?:['’]\w+)?|([^\w\s])\1*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"“(]?[A-Z])")
 _PROSE = re.compile(r"(?:[*\d\[][\d.\]]* )?[\"“(*]*[A-Z].*[.:!?]\)?", re.DOTALL)
-# Without a held-out text, each N-th sentence is held out, and at most this many.
-HELD_OUT_EVERY, MOST_HELD_OUT = 20, 2000
+# The indices of sentences that are held out without a held-out text.
+HELD_OUT = range(0, 40_000, 20)
 _NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 
 
@@ -134,17 +134,12 @@ def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
         valid = Corpus.from_sentences(_sentences(data, data.valid, config))
     else:
         sentences = _sentences(data, data.train, config)
-        most = HELD_OUT_EVERY * MOST_HELD_OUT
-        held_out = itertools.islice(sentences, 0, most, HELD_OUT_EVERY)
+        held_out = itertools.islice(sentences, 0, HELD_OUT.stop, HELD_OUT.step)
         valid = Corpus.from_sentences(held_out)
     if not len(valid):
         name = "valid" if data.valid else "train"
         raise ValueError(f"`{name}` names files that hold no sentence.")
     return valid
-
-
-def _is_held_out(index):
-    return not index % HELD_OUT_EVERY and index < HELD_OUT_EVERY * MOST_HELD_OUT
 
 
 def _training_text(data, config, cache):
@@ -157,8 +152,8 @@ def _training_text(data, config, cache):
     stamps = [data.raw_text, config.unicode_normalization, *map(file_stamp, files)]
     sentences = _sentences(data, data.train, config)
     if not data.valid:
-        stamps.append(f"every {HELD_OUT_EVERY}th left out, at most {MOST_HELD_OUT}")
-        sentences = (s for i, s in enumerate(sentences) if not _is_held_out(i))
+        stamps.append(f"every {HELD_OUT.step}th left out, at most {len(HELD_OUT)}")
+        sentences = (s for i, s in enumerate(sentences) if i not in HELD_OUT)
     train = Corpus.in_files(sentences, cache, stamps)
     if not len(train):
         least = "no sentence" if data.valid else "less than two sentences"

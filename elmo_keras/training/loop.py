@@ -33,8 +33,8 @@ READ_AFTER = 1.0  # seconds after which the next step is read, however few there
 class TrainingRun:
     """A run of training, which callbacks find as `model.run`.
 
-    It ends at a limit, when a callback sets `stop_training`, or after `stop()`, which
-    leaves only a checkpoint to be written, and a first evaluation.
+    It ends at a limit, when a callback sets `stop_training`, or after `stop()`, when only
+    a checkpoint is written, and a first evaluation is made.
     """
 
     def __init__(

@@ -100,7 +100,7 @@ def make_optimizer(
 ) -> keras.optimizers.Optimizer:
     """An optimizer, whose rate falls to 0 in `n_steps` unless it is constant.
 
-    Without `learning_rate` it has the one of `elmo-keras train` for a new model.
+    Without `learning_rate` it has the rate of `elmo-keras train` for a new model.
 
     With `cosine` it first rises from 0, in a tenth of the steps, at most 1000. All
     but Adagrad update every row of the softmax at each step.

@@ -114,15 +114,15 @@ class RunSettings:
         optimizer: adagrad if not given, adam with a model to start from
         learning_rate: if not given, one for the optimizer: 0.2 for adagrad, 0.005 for
             muon; with a model to start from a lower one, 0.0005 for adam
-        schedule: learning rate over the steps; constant if not given, cosine with a model to start
-            from, which rises first, in a tenth of the steps (at most 1000)
+        schedule: learning rate over the steps; constant if not given, cosine with a model
+            to start from, which rises first, in a tenth of the steps (at most 1000)
         arithmetic: number format of the matrix products
         replicas: number of replicas on this machine; all GPUs if not given
         parts: number of parts of a batch, computed one after another (gradient
             accumulation): same update, less memory
         jit_compile: XLA compiles the step for a few sizes of batches, and where it can't,
             one line says so and the plain step trains; if not given, where there is a
-            GPU, on which it was not run yet
+            GPU (this was never run on one)
     """
 
     preset: str | None = None

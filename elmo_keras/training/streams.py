@@ -34,11 +34,11 @@ class Streams:
     Args:
         corpus: the training text.
         vocabulary: the words of the softmax.
-        config: the biLM's, for the characters of the words.
-        n_rows: rows of text in a batch, those of all replicas and parts.
+        config: the configuration of the biLM, for the characters of words.
+        n_rows: rows of text in a batch, over all replicas and parts.
         unroll_steps: tokens of each row in a batch.
         n_negatives: negatives of the sampled softmax; None for the full softmax.
-        seed: of the order of the sentences, the negatives and the dropout.
+        seed: decides the order of the sentences, the negatives and the dropout.
         zero_state_share: the probability that a sentence is read from the zero state;
             with 0 the state is always carried over.
     """

@@ -26,14 +26,14 @@ from tests.support.sizes import CONFIG
 
 TEST = CONFIG
 DICTIONARY = dictionary_config()
-NOTHING = {"cell_clip": None, "proj_clip": None, "n_layers": 1, "n_highway": 0}
-MUCH = {"cell_clip": 0.3, "proj_clip": 0.2, "n_layers": 3, "n_highway": 3}
-MUCH |= {"use_skip_connections": False}
+MINIMAL = {"cell_clip": None, "proj_clip": None, "n_layers": 1, "n_highway": 0}
+MAXIMAL = {"cell_clip": 0.3, "proj_clip": 0.2, "n_layers": 3, "n_highway": 3}
+MAXIMAL |= {"use_skip_connections": False}
 CONFIGS = {  # together they have each value of each option, and most pairs of them
     "as published": TEST,
     "one layer, no projections, no clips, no highway, tanh": dataclasses.replace(
         TEST,
-        **NOTHING,
+        **MINIMAL,
         activation="tanh",
         projection_dim=TEST.n_filters,
         units=TEST.n_filters,
@@ -41,7 +41,7 @@ CONFIGS = {  # together they have each value of each option, and most pairs of t
     "three layers, no skips, small clips, three highways, cut, NFC, four sizes of words": (
         dataclasses.replace(
             TEST,
-            **MUCH,
+            **MAXIMAL,
             cut_at="character",
             unicode_normalization="NFC",
             max_characters_per_token=30,

@@ -22,7 +22,7 @@ from elmo_keras.lite.lite_file import VERSION, write_lite
 from elmo_keras.lite.runtime import library
 from elmo_keras.lite.scalar_mix import mix_values, normalize, weighted_sum
 
-MOST_CONVERTED = 2**32  # bytes of converted models in the cache
+MAX_CONVERTED = 2**32  # bytes of converted models in the cache
 
 
 class LiteRTEngine(Engine):
@@ -116,7 +116,7 @@ def _read_or_convert(model, weights, arithmetic, threads):
         except OSError as error:  # such as a full disk
             _say_it_is_not_kept(model, error)
             return LiteElmo(file, threads)
-        remove_converted(MOST_CONVERTED)
+        remove_converted(MAX_CONVERTED)
         return LiteElmo.read(path, threads)
 
 
