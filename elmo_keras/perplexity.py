@@ -21,7 +21,7 @@ from elmo_keras.text.windows import Plan, window
 
 MAX_ROWS = 32
 SENTENCES_A_ROW = 32  # the first of them is read from the zero state in any case
-MAX_TOKENS = 2048  # in a window
+MAX_TOKENS = 2048  # tokens in a window
 # Windows have any numbers of words and sentences, and one graph.
 WINDOW_SPEC = {
     **dict.fromkeys(
@@ -100,7 +100,7 @@ def _windows(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, 
     plan, ids = Plan.in_order(corpus, n_rows), vocabulary.encode(corpus.words)
     tokens = corpus.tokens_of(config)
     n_steps = plan.n_steps(MAX_TOKENS // n_rows)
-    time = -(-plan.longest_row // n_steps)  # about the same in all windows
+    time = -(-plan.longest_row // n_steps)  # all windows have about the same time
     for step in range(n_steps):
         read = window(corpus, plan, step, unroll_steps=time, rows=rows)
         distinct, words = np.unique(read.inputs, return_inverse=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from elmo_keras.training.inputs import Inputs
 
-EXAMPLE_WORD = "return"  # a word of Python's language reference
+EXAMPLE_WORD = "return"  # it occurs in Python's language reference
 NEIGHBORS = 3
 MAX_USES = 1000
 # For Python's language reference, which is a small text.

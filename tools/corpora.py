@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import cyclopts
 
-FREE_GENRES = "academic", "bio", "interview", "news", "voyage"  # of GUM
+FREE_GENRES = "academic", "bio", "interview", "news", "voyage"  # genres of GUM
 AUXILIARIES = "be.03", "have.01", "do.01"
 
 

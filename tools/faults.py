@@ -341,7 +341,7 @@ def copy_checkout(folder: Path) -> None:
     command = "git ls-files -z --cached --others --exclude-standard".split()
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
     for name in filter(None, output.decode().split("\0")):
-        if (ROOT / name).is_file():  # not deleted since
+        if (ROOT / name).is_file():  # git lists deleted files, too
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
 

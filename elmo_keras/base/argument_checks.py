@@ -15,7 +15,7 @@ import numpy as np
 
 T = TypeVar("T")
 MAX_SIZE = 2**31 - 1  # the largest dimension
-MAX_FLOAT = 3e38  # about the largest float32
+MAX_FLOAT = 3e38  # the largest float32 is 3.4e38
 
 _REPR = reprlib.Repr()
 _REPR.maxlevel = 4

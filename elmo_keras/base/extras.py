@@ -20,7 +20,7 @@ EXTRAS = {
     "scipy": "tasks",
     "sklearn": "sklearn",
     "spacy": "spacy",
-    "tensorflow_serving": "export",  # which is a part of `serve`
+    "tensorflow_serving": "export",  # `serve` contains it
     "tensorflow_text": "text",
 }
 

@@ -30,7 +30,7 @@ def waiting(what: str) -> Iterator[None]:
     """
     try:
         terminal = os.dup(sys.stderr.fileno()) if sys.stderr.isatty() else None
-    except (AttributeError, OSError, ValueError):  # none, closed, or no file
+    except (AttributeError, OSError, ValueError):  # it is missing, closed or no file
         terminal = None
     if terminal is None:
         yield

@@ -37,7 +37,7 @@ class SpaceTokenizer:
         # Each space of a run would become an empty string of 24 bytes.
         text = tf.strings.regex_replace(text, " {2,}", " ")
         tokens = tf.strings.split(text, sep=" ")
-        return tf.ragged.boolean_mask(tokens, tokens != "")  # at the ends of a text
+        return tf.ragged.boolean_mask(tokens, tokens != "")  # ends of a text are ""
 
 
 def splitter(

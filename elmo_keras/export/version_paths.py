@@ -9,7 +9,7 @@ from elmo_keras.commands.outputs import check_apart, check_folder
 from elmo_keras.formats.options import read_options
 
 MODEL_NAME = "elmo"
-EXTRA = "assets.extra"  # a folder that all loaders ignore
+EXTRA = "assets.extra"  # all loaders ignore this folder
 SERVING_FILES = "serving"  # TensorFlow Serving ignores names that are not numbers
 METADATA = "elmo_keras.json"
 WARM_UP = f"{EXTRA}/tf_serving_warmup_requests"

@@ -125,7 +125,7 @@ def _read_folder(folder, prefer_checkpoint):
             return read_hub_module(folder)
         if checkpoints:
             return _read_bilm_tf(_latest(folder, checkpoints))
-    return _read_model_directory(folder)  # or it names what is missing
+    return _read_model_directory(folder)  # its error names what is missing
 
 
 def _read_model_directory(folder):
@@ -326,4 +326,4 @@ def save_model(
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
     if mix is None:
-        (directory / MIX).unlink(missing_ok=True)  # it belonged to earlier weights
+        (directory / MIX).unlink(missing_ok=True)  # it was made for earlier weights

@@ -68,7 +68,7 @@ class ModelFiles:
     options: dict[str, Any]  # the content of its `options.json`
     datasets: Mapping[str, Any]  # published name → array, read when it is indexed
     accumulators: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    is_checkpoint: bool = False  # of bilm-tf
+    is_checkpoint: bool = False  # whether bilm-tf wrote it
     vocabulary_path: Path | None = None
     softmax_path: Path | None = None
     mix: Mix | None = None
@@ -150,7 +150,7 @@ class ModelFiles:
             return None
         table, values = published_table(bilm), {}
         if bilm.softmax is not None and self.vocabulary is not None:
-            self.softmax(self.vocabulary)  # it should be that of the vocabulary
+            self.softmax(self.vocabulary)  # refuses the softmax of another vocabulary
             table |= softmax_table(bilm)
         slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
         check_shapes(slots, self.accumulators)

@@ -118,7 +118,7 @@ def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
     """Checks the names and shapes by a configuration; reads no values."""
     rows = published_rows(config)
     kernel, dim = datasets.get("CNN_proj/W_proj"), config.projection_dim
-    if config.is_of_tokens:  # also with those of a character model, which it replaces
+    if config.is_of_tokens:  # its vectors replace those of characters
         datasets = {k: v for k, v in datasets.items() if k in rows or k[:4] == "RNN_"}
     if (
         not config.has_projection
@@ -165,7 +165,7 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         array = np.asarray(array, np.float32)
     values = array.reshape(-1)
-    starts = range(0, len(values), _VALUES_AT_ONCE)  # in pieces, to take little memory
+    starts = range(0, len(values), _VALUES_AT_ONCE)  # pieces take less memory
     if all(np.isfinite(values[i : i + _VALUES_AT_ONCE]).all() for i in starts):
         return array
     is_finite = np.isfinite(array)

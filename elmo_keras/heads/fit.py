@@ -73,7 +73,7 @@ def train_head(
         is_frozen = (
             run_settings.model not in (None, NONE) and not run_settings.fine_tune
         )
-        if task.companions() and not is_frozen:  # see `RolePipeline`
+        if task.companions() and not is_frozen:  # `RolePipeline` needs one
             raise ValueError(
                 f"A pipeline of {kind} needs a frozen language model: a `model`, without "
                 "`fine_tune`."

@@ -65,7 +65,7 @@ def read_lower_case_vectors(
         ValueError, OSError: the file is damaged, of another format, or can't be read.
     """
     counts = collections.Counter(token for tokens in sentences for token in tokens)
-    forms: dict[str, list[str]] = {}  # by preference: lower case, then by frequency
+    forms: dict[str, list[str]] = {}  # lower case first, then the most frequent
     for token in sorted(counts, key=lambda token: (-counts[token], token)):
         forms.setdefault(token.lower(), [token.lower()]).append(token)
     file = read_word_vectors(path, set(itertools.chain.from_iterable(forms.values())))

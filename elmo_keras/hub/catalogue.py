@@ -28,7 +28,7 @@ HEAD_FILES = (
 )
 # Optional files of a model directory.
 OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
-TRAINING = "training"  # a folder
+TRAINING = "training"  # the folder of training
 # Files that training and `save_model` write to a model directory.
 PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, CHARACTERS, WORDS, TRAINING, CARD, CURVES
 # The softmax and the vocabulary beside published options and weights.

@@ -25,7 +25,7 @@ from elmo_keras.hub.catalogue import (
 )
 
 PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
-PERPLEXITY = re.compile(r"as `Elmo` reads it: .* mean ([\d.]+)")  # in a model card
+PERPLEXITY = re.compile(r"as `Elmo` reads it: .* mean ([\d.]+)")  # model card
 
 
 def download_from_hub(

@@ -103,7 +103,7 @@ def _forward(x, sizes, weights, state, clips, *, keep):
     with tf.device(HOST):
         limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
         piece_ends = tf.searchsorted(steps.ends, limits, side="right")
-    piece_ends = tf.maximum(piece_ends, tf.range(steps.count) + 1)  # at least a step
+    piece_ends = tf.maximum(piece_ends, tf.range(steps.count) + 1)  # a step or more
 
     def piece(step, rows, arrays):
         start, stop = count_at(steps.starts, step), count_at(piece_ends, step)[0]

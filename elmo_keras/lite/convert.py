@@ -173,7 +173,7 @@ def _cosines(lite, exact):
 
 def _check_cosines(cosines, min_cosine):
     by_layer = " ".join(f"{cosine:.5f}" for cosine in cosines)
-    if not np.min(cosines) >= min_cosine:  # also if one is NaN
+    if not np.min(cosines) >= min_cosine:  # this is true for NaN, too
         raise ValueError(
             "Vectors in int8 should have a mean cosine to the exact ones of at least "
             f"{min_cosine} in each layer. Found: {by_layer}. Use float32, or `elmo-keras "

@@ -148,8 +148,8 @@ class _EnvironmentOption(ctypes.Structure):
 
 @functools.cache
 def _environment():
-    # Tags 24 (CPU only) and 25 (messages of errors only), with integers (kind 2): LiteRT
-    # else reports on standard error what accelerators it did not find.
+    # Tags 24 (CPU only) and 25 (messages of errors only), with integers (kind 2): without
+    # them, LiteRT reports on standard error which accelerators it did not find.
     options = [_EnvironmentOption(24, 2, 1), _EnvironmentOption(25, 2, 3)]
     return _get("CreateEnvironment", 2, (_EnvironmentOption * 2)(*options))
 

@@ -79,7 +79,7 @@ def search(
         name = f"centered.{name}" if center else name
         written.append(vectors.with_name(f"{vectors.name}.{name}.faiss"))
     for path in written:
-        if overwrite or not path.is_file():  # else it is only read
+        if overwrite or not path.is_file():  # else the file is only read
             check_file(path, inputs)
     sentences = ParquetSentences(file) if in_parquet else TextSentences(file)
     if not len(sentences):

@@ -97,7 +97,7 @@ def _directory(name: str) -> Path:
 
 def run_server(models: Sequence[ModelConfig], config: Config) -> None:
     """Serves until Ctrl-C, SIGTERM or SIGHUP, and then answers the waiting requests."""
-    from elmo_keras.serve.server import Server  # by TensorFlow
+    from elmo_keras.serve.server import Server  # it imports TensorFlow
 
     with stopping() as stop, contextlib.ExitStack() as stack:
         with waiting("Loading the models"):

@@ -52,7 +52,7 @@ shutting_down = functools.partial(
 
 
 def tensorflow_error(error: tf.errors.OpError) -> RequestError:
-    before, *_ = error.message.split("\n\t [[")  # and then the places in the graph
+    before, *_ = error.message.split("\n\t [[")  # positions in the graph follow
     *_, message = ["", *_NODES.sub("", before).splitlines()]
     return RequestError(_CODES[error.error_code], message.strip())
 

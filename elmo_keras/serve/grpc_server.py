@@ -22,8 +22,8 @@ from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE
 from elmo_keras.serve.signature import fill, to_array
 
-NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
-STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
+NO_DEADLINE = 1e9  # seconds; without one, gRPC gives a number near 2**63
+STATUS_THREADS = 8  # further threads, for requests that neither wait nor compute
 SENDING_SECONDS = 1.0  # for the last answers and errors
 SERVICES = "", "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"
 

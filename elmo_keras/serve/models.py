@@ -138,7 +138,7 @@ class Metrics:
         prometheus.Gauge(
             "elmo_waiting_requests", "Requests in the queue.", registry=registry
         ).set_function(waiting)
-        self.requests = prometheus.Gauge(  # a Counter's name would end in `_total`
+        self.requests = prometheus.Gauge(  # the name of a Counter ends in `_total`
             ":tensorflow:serving:request_count",
             "The number of requests.",
             ["model_name", "status"],

@@ -28,7 +28,7 @@ from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
 LINGER = 10.0
 SENDING_SECONDS = 1.0  # for the last answers, when the server ends
 CONNECTING = 10  # turns of the loop from an accepted connection to one that is known
-SERVER = {"Server": "elmo-keras"}  # not the versions of Python and aiohttp
+SERVER = {"Server": "elmo-keras"}  # without the versions of Python and aiohttp
 MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+)?}"
 CORS = {
     "Access-Control-Allow-Origin": "*",

@@ -170,7 +170,7 @@ def fingerprint(path: Path) -> list:
     files = []
     for file in [path, *sorted(path.rglob("*"))]:
         files.append(str(file))
-        with contextlib.suppress(OSError):  # a link to nothing, or it was just removed
+        with contextlib.suppress(OSError):  # a broken link, or it was just removed
             status = file.stat()
             files.append((status.st_ino, status.st_size, status.st_mtime_ns))
     return files

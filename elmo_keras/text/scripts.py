@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 N_SAMPLED = 100  # lines of a text whose letters choose its language
 SCRIPTS = {
     "en": re.compile("[A-\u024f]"),
-    "ko": re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]"),  # and jamo
+    "ko": re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]"),  # syllables and jamo
 }
 
 

@@ -79,7 +79,7 @@ def _join_piece_spans(text, tokenizer):
     result = []
     for match in pieces:
         begin, end = match.span()
-        if match.lastindex:  # a word, and perhaps a sign
+        if match.lastindex:  # a word, and a sign after it or none
             if (middle := match.end(1)) < end:
                 result += (begin, middle), (middle, end)
             else:

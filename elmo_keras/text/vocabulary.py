@@ -13,7 +13,7 @@ from elmo_keras.base.files import naming_damage, whole_file
 from elmo_keras.text.dictionary import SPECIAL_WORDS
 from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 
-_SKIPPED = b"!!!MAXTERMID"  # a line that bilm-tf leaves out
+_SKIPPED = b"!!!MAXTERMID"  # bilm-tf skips this line
 MAX_VOCABULARY = 2**28  # bytes of a file
 ZIPF_SHIFT = 2.7  # added to ranks from 0; English and Korean texts have it
 

@@ -65,7 +65,7 @@ def check_fits(estimate: Estimate, n_replicas_here: int, folder: Path) -> None:
     certain = "weights", "optimizer", "scores"
     needed = n_replicas_here * sum(estimate.memory[part] for part in certain)
     memory = sys.maxsize
-    if hasattr(os, "sysconf"):  # not on Windows
+    if hasattr(os, "sysconf"):  # Windows lacks it
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory and not tf.config.list_physical_devices("GPU"):
         raise ValueError(

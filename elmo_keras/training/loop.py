@@ -63,7 +63,7 @@ class TrainingRun:
             self.logs = tf.summary.create_file_writer(str(logs))
         chosen_by = "zero" if self.streams.zero_state_share else "carried"
         self.progress, self._unread = Progress(chosen_by=chosen_by), []
-        self.interrupted = False  # by `stop`
+        self.interrupted = False  # whether `stop` ended the run
         self._saved_step: int | None = None  # the last one that has a checkpoint
         self.model.run = self
         self.callbacks = keras.callbacks.CallbackList(

@@ -70,7 +70,7 @@ class Muon(keras.optimizers.Adam):
         self.assign(momentum, 0.95 * momentum + gradient)
         update = _orthogonalized(gradient + 0.95 * momentum)
         longest = max(update.shape[-2:])  # pyright: ignore[reportArgumentType]
-        size = 0.2 * longest**0.5  # a usual update of Adam has it
+        size = 0.2 * longest**0.5  # the size of a usual update of Adam
         self.assign_sub(variable, tf.cast(learning_rate, update.dtype) * size * update)
 
 
@@ -88,7 +88,7 @@ def _orthogonalized(x):
     return tf.reshape(product @ matrix if wide else matrix @ product, x.shape)
 
 
-OWN = {"adagrad": RowAdagrad, "muon": Muon}  # in place of those of Keras
+OWN = {"adagrad": RowAdagrad, "muon": Muon}  # they replace those of Keras
 
 
 def make_optimizer(

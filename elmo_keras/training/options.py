@@ -28,7 +28,7 @@ EPOCHS, TUNING_EPOCHS = 10, 5  # if there is no limit
 
 class OptimizerRow(NamedTuple):
     rate: float  # learning rate of a new model
-    tuning_rate: float  # and with a model to start from
+    tuning_rate: float  # the same with a model to start from
     n_variables: int  # the optimizer's for each weight
 
 

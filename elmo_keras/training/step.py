@@ -10,7 +10,7 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
 from elmo_keras.layers.word_softmax import word_logits
 
-Batch = Mapping[str, tf.Tensor]  # a part of an element of `Streams.batches`
+Batch = Mapping[str, tf.Tensor]  # one part of a batch of `Streams.batches`
 
 
 def train_step(

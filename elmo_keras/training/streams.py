@@ -24,7 +24,7 @@ ZERO_STATE = "share of the sentences read from the zero state"  # key of the met
 ONE_REPLICA = tf.distribute.InputContext()
 # Batches have few shapes, each of which XLA compiles once.
 N_PIECES = 8  # pieces of a part's distinct words, from the longest on
-GROWTH = 1.25  # from a size to the next one, for a batch that has no room in it
+GROWTH = 1.25  # the next size, for a batch that doesn't fit
 SPARE = 1.03  # the first size, in largest batches of the sample
 
 

@@ -16,7 +16,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words, cut_pieces
 
 # Sizes of `CompiledEngine`'s batches.
-TIME_GROWTH, ROW_GROWTH, WORD_GROWTH = 1.3, 4, 4  # from a size to the next one
+TIME_GROWTH, ROW_GROWTH, WORD_GROWTH = 1.3, 4, 4  # factors between sizes
 SHORTEST = 4  # steps, with both boundaries
 LONGEST = 1024  # steps; x W + b of all of them is in memory at once
 TOKENS = 2**13  # tokens of a full batch

@@ -5,7 +5,7 @@ from elmo_keras.heads.labels import scored_labels, without_scores
 from elmo_keras.heads.pipeline import Pipeline
 from elmo_keras.heads.texts import join
 
-MAX_TOKENS = 1000  # of a text that are read
+MAX_TOKENS = 1000  # further tokens of a text are not read
 
 
 class LabelPipeline(Pipeline):

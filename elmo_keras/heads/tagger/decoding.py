@@ -12,7 +12,7 @@ from elmo_keras.heads.tagger.span_ends import SpanEnds
 from elmo_keras.heads.texts import Labelled
 from elmo_keras.heads.token_batch import parts_of
 
-FORBIDDEN = -1e6  # which no score outweighs
+FORBIDDEN = -1e6  # no score outweighs it
 
 
 class Crf(NamedTuple):
