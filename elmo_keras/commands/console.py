@@ -96,7 +96,7 @@ def _refuse_elsewhere(_, value):
             _refuse_elsewhere(_, field)
     for path in value if isinstance(value, (list, tuple)) else [value]:
         if FOREIGN_ADDRESS.fullmatch(str(path)):
-            raise ValueError(f"{path} is elsewhere. Copy it to a path here first.")
+            raise ValueError(f"{path} is not a local path. Copy it to this machine.")
 
 
 def _call(program, arguments):

@@ -116,7 +116,9 @@ def _shards(path) -> Iterator[Path]:
     count, *others = {count for _, count in shards}
     if others:
         names = sorted(other.name for other in shards.values())
-        raise FileNotFoundError(f"The shards of {path} should be of one n: {names}")
+        raise FileNotFoundError(
+            f"The shards of {path} should have one number n: {names}"
+        )
     for i in range(1, count + 1):
         if (i, count) not in shards:
             raise FileNotFoundError(f"Shard {i} of {count} of {path} is missing.")

@@ -75,13 +75,12 @@ def fit_until_best(
         seconds.append(time.perf_counter() - start)
         losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
-            raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
+            reason = f"The loss of epoch {epoch} is {losses[-1]}"
+            raise FloatingPointError(f"{reason}. Give a lower learning rate.")
         trained = [np.copy(w) for w in model.trainable_variables]
         if not all(np.isfinite(w).all() for w in trained):
-            raise FloatingPointError(
-                f"Weights after epoch {epoch} are no finite numbers. Give a lower learning "
-                "rate."
-            )
+            reason = f"Weights after epoch {epoch} are not finite"
+            raise FloatingPointError(f"{reason}. Give a lower learning rate.")
         scores, predictions = score()
         scores = {name: float(value) for name, value in scores.items()}
         if progress:

@@ -56,7 +56,7 @@ def train_head(
     names = {field.name for field in dataclasses.fields(Settings)}
     options = {name: settings.pop(name) for name in [*settings] if name not in names}
     if unknown := sorted(options.keys() - {f.name for f in dataclasses.fields(make)}):
-        raise TypeError(f"`{unknown[0]}` is no setting of {kind}, nor of all kinds.")
+        raise TypeError(f"`{unknown[0]}` is not a setting of {kind}. Leave it out.")
     # A generator can be read once, but a head and its companions read the same data.
     train, dev, test = (
         [*part] if isinstance(part, Iterator) else part for part in (train, dev, test)

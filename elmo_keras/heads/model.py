@@ -216,7 +216,7 @@ class TaskModel(keras.Model):
         if sample_weight is not None:
             raise ValueError(
                 f"The loss of {type(self).__name__} has no weights of examples: "
-                "`sample_weight` should be None. Repeat what should count more."
+                "`sample_weight` should be None. Repeat examples that count more."
             )
         return self.data_loss(x, y, y_pred) + sum(self.losses)
 

@@ -85,7 +85,7 @@ def test_a_score_that_is_no_number_is_worse_than_any(model):
 
 def test_weights_that_are_no_numbers_are_an_error(model):
     model.optimizer.learning_rate = np.inf
-    with pytest.raises(FloatingPointError, match="after epoch 1 are no finite numbers"):
+    with pytest.raises(FloatingPointError, match="after epoch 1 are not finite"):
         fit_until_best(model, OneStep(), no_f1, epochs=1, patience=1)
 
 

@@ -172,7 +172,7 @@ def test_a_language_model_that_no_head_may_name_is_refused(train_ner):
 
 
 def test_what_is_no_kind_and_no_setting_is_refused_by_name(train_ner):
-    with pytest.raises(TypeError, match="`metric` is no setting of ner, nor of all"):
+    with pytest.raises(TypeError, match="`metric` is not a setting of ner"):
         train_ner(ROWS, metric="squad", output="out")
     for kind in "tag", ROWS:
         with pytest.raises(ValueError, match="`kind` should be one of pos, ner, "):
