@@ -178,7 +178,7 @@ def embed_on_ray(
         embedder,
         model=model,
         weights=weights,
-        tokenizer=embedder.tokenizer or "spaces",  # `embed_corpus` splits so
+        tokenizer=embedder.tokenizer or "spaces",  # as `embed_corpus` splits
         lazy=True,
     )
     texts = not forget_sentences

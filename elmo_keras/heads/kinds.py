@@ -18,7 +18,7 @@ class Kind(NamedTuple):
     pipeline: str  # text in, answers out
     light: str | None = None  # the network without TensorFlow, if there is one
     graph: str | None = None  # answers by TensorFlow alone, if heads are exported
-    arithmetic: str = "int8"  # of the language model whose layers `light` reads
+    arithmetic: str = "int8"  # computes the layers that `light` reads
     # Layers and weights that make logits, which a head's temperature divides.
     logits: tuple[str, ...] = ()
 

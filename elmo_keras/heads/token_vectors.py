@@ -181,7 +181,7 @@ class TokenVectors(keras.layers.Layer):
             self.elmo.build()
 
     def assign_word_vectors(self, words: Sequence[str], vectors: np.ndarray) -> None:
-        """Sets the first vectors of words; those of other words are random, of like size.
+        """Sets the initial vectors of words; other words get random ones of like size.
 
         Args:
             words: some of the layer's words, in lower case.

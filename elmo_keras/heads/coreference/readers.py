@@ -79,14 +79,7 @@ def _read_document(path, header, lines):
         # The format writes "." and "?" as "/." and "/?".
         word = word[1:] if word in ("/.", "/?") else word
         sentences[-1].append((word, columns[_SPEAKER]))
-        for text in mentions.split("|") if mentions not in ("-", "_", "") else ():
-            bracket = _MENTION.fullmatch(text)
-            begins, entity, ends = bracket.groups() if bracket else ("", text, "")
-            if not (begins or ends):
-                raise ValueError(
-                    "the last column should be `-` or brackets such as `(1`, `1)` and "
-                    f"`(0)|2)`. Received: {text!r}"
-                )
+        for begins, entity, ends in _brackets(mentions):
             if begins:
                 opened[entity].append(n_tokens)
             if ends and not opened[entity]:
@@ -105,6 +98,19 @@ def _read_document(path, header, lines):
         "speakers": [[speaker for _, speaker in rows] for rows in sentences if rows],
         "clusters": [sorted(set(mentions)) for mentions in clusters.values()],
     }
+
+
+def _brackets(cell):
+    """Yields whether a bracket begins a mention, its entity, and whether it ends one."""
+    for text in cell.split("|") if cell not in ("-", "_", "") else ():
+        bracket = _MENTION.fullmatch(text)
+        begins, entity, ends = bracket.groups() if bracket else ("", text, "")
+        if not (begins or ends):
+            raise ValueError(
+                "the last column should be `-` or brackets such as `(1`, `1)` and "
+                f"`(0)|2)`. Received: {text!r}"
+            )
+        yield begins, entity, ends
 
 
 def read_corefud(path: str | Path) -> list[dict]:
