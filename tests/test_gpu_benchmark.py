@@ -16,7 +16,7 @@ def test_each_row_is_measured_whether_others_fail(tmp_path):
     text.write_text("\n".join(lines) + "\n")
     valid.write_text("w1 a b c d\nw3 a\n")
     options = ["--text", text, "--presets", "tiny", "--sentences", "64"]
-    options += ["--rows", "3"]  # which can't be divided among two replicas
+    options += ["--rows", "3"]  # it can't be divided among two replicas
     options += ["--train", text, "--valid", valid, "--train-steps", "8"]
     result = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks.gpu", *map(str, options)],

@@ -40,7 +40,7 @@ def model(request, bilm, lm):
 
 
 def log_probabilities(bilm, tokens, direction):
-    """By the oracle: what each token's target has, in reading order."""
+    """Log probabilities of the targets by the oracle, in reading order."""
     losses, _ = expected_losses(bilm, VOCABULARY, tokens, direction=direction)
     return -losses
 

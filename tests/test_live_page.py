@@ -114,7 +114,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module", params=BROWSERS)
 def result(request, site, tmp_path_factory):
-    """What a browser found."""
+    """The results of a browser."""
     program = shutil.which(request.param)
     if program is None:
         pytest.skip(f"needs {request.param}")

@@ -1,4 +1,4 @@
-"""What other libraries do and this one relies on or guards against: an upgrade that changes it fails here."""
+"""Behaviour of other libraries that this one relies on or guards against."""
 
 import io
 

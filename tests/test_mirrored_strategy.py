@@ -9,7 +9,7 @@ from elmo_keras import Elmo, MirroredStrategy
 from tests.support.models import DEVICES
 from tests.support.sizes import CONFIG
 
-# As many tokens in each half of a batch: a replica's loss is the mean over its own.
+# Each half of a batch has as many tokens: a replica's loss is the mean over its own.
 TOKENS = [["a", "b", "c"], ["d"], ["한국어"], ["e", "", "naïve"]]
 TAGS = [[0, 1, 2], [1, 0, 0], [2, 0, 0], [2, 1, 0]]
 PADDED = tf.ragged.constant(TOKENS).to_tensor()

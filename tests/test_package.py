@@ -198,7 +198,7 @@ def shows(page_text, printed):
     return re.fullmatch(".*".join(parts), printed.rstrip(), re.S)
 
 
-@pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
+@pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # Ray warns about itself
 @pytest.mark.filterwarnings("ignore:.*within a word")  # before Korean particles
 @pytest.mark.parametrize(
     ("page", "but"),

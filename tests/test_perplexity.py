@@ -54,7 +54,7 @@ def test_a_text_is_read_in_rows(bilm, max_tokens, sentences_a_row, monkeypatch):
 
 @pytest.mark.parametrize("has_dictionary", [False, True])
 def test_from_zero_it_is_that_of_the_sentences_scores(bilm, has_dictionary, eagerly):
-    if has_dictionary:  # which has boundaries of its own
+    if has_dictionary:  # it has its own boundaries
         bilm = random_bilm(dictionary_config(True), len(VOCABULARY))
     model = LanguageModel(bilm, VOCABULARY)
     totals = sum(scores.totals for scores in model.score(SENTENCES))

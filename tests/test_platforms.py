@@ -1,4 +1,4 @@
-"""What other systems lack is not needed."""
+"""Functions that other systems lack are not needed."""
 
 import os
 import subprocess

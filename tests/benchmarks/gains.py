@@ -1,4 +1,4 @@
-"""What ELMo gains in each task: the first table of the research notes, and its chart.
+"""The gain by ELMo in each task: the first table of the research notes, and its chart.
 
     python -m tests.benchmarks.gains DATA OUT [FOLDER …] --word-vectors EN KO
 
@@ -31,7 +31,7 @@ from tests.benchmarks.chart import Bar, draw_bars
 from tools.convert import convert
 from tools.make_heads import WIKIGOLD
 
-SMALLEST_P = 0.001  # of 1,000 exchanges
+SMALLEST_P = 0.001  # the lowest of 1,000 exchanges
 
 
 class Row(NamedTuple):
@@ -75,7 +75,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ko_nsmc": {"limit": 10_000},
     "en_goemotions": {"share": 0.2},
 }
-FORMATS = {  # of folders whose files are converted
+FORMATS = {  # folders whose files are converted
     "en_snli": "tabs",
     "en_sst5": "fasttext",
     "en_goemotions": "goemotions",

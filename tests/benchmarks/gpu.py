@@ -1,4 +1,4 @@
-"""What one GPU takes: training and embedding, beside the CPU's numbers and another checkout.
+"""The work of one GPU: training and embedding, beside the CPU's numbers and another checkout.
 
     python -m tests.benchmarks.gpu --text FILE --base CHECKOUT
     python -m tests.benchmarks.gpu --text FILE --seconds 0 --train-seconds 240 --train TEXTS --valid FILE
@@ -42,8 +42,8 @@ THIS, TWO, BASE, CPU = "this", "this, two replicas", "base", "the CPU"
 EMBEDDING = "batches", "file", "one"
 UNROLLED = 20
 LIMIT = 120  # seconds that a row may take
-SHARE = 0.5  # of the time for training; the rest is for compiling, Muon and evaluations
-# Of vectors (True) and of losses in nats: TF32 has 11 bits, bfloat16 has 8.
+SHARE = 0.5  # share of the time for training; the rest is for compiling, Muon and evaluations
+# Bounds of vectors (True) and of losses in nats: TF32 has 11 bits, bfloat16 has 8.
 TOLERANCES = {
     (True, "float32"): 5e-3,
     (True, "bfloat16"): 0.1,

@@ -87,7 +87,7 @@ def same_neighbours(exact: np.ndarray, rounded: np.ndarray) -> float:
 def perplexities(
     lm: LanguageModel, sentences: Sequence[Sequence[str]], layers: Layers
 ) -> Iterator[float]:
-    """Of the next words, and of the ones before; of all words within sentences."""
+    """Perplexities of the next words and of those before, within sentences."""
     dim = layers[0].shape[-1] // 2
     ids = [lm.vocabulary.encode(sentence) for sentence in sentences]
     for half, reads, predicts in (

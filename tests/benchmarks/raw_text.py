@@ -52,7 +52,7 @@ class Document(NamedTuple):
 
     text: str
     sentences: list[list[Entity]]  # begin, end, tag
-    rows: str = ""  # of CoNLL-U, one sentence after the other
+    rows: str = ""  # rows of CoNLL-U, one sentence after the other
 
     @property
     def words(self) -> list[Entity]:
@@ -355,7 +355,7 @@ def score_roles(documents: list[Document], path: Path) -> list[dict]:
 
 
 def frames(results: list[dict]) -> set[tuple]:
-    """Of a text's predicates, labelled `V`, and roles: that of the predicate, begin, end, label."""
+    """The predicates of a text, labelled `V`, and their roles: (predicate, begin, end, label)."""
     return {
         (frame["predicate"]["start"], part["start"], part["end"], label)
         for frame in results

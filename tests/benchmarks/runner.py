@@ -1,4 +1,4 @@
-"""What all benchmarks share: their arguments, systems that take turns, and tables.
+"""Shared parts of all benchmarks: their arguments, systems that take turns, and tables.
 
 A system answers `ask(NAME, …)`. Most are workers: processes of `workers/`, each in the
 environment of its system, which answer a line of JSON with a line of JSON.
@@ -273,7 +273,7 @@ def compared(values: Mapping[str, Sequence[float]], digits: int = 0) -> dict[str
 
 
 def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of each row of `a` to the same row of `b`, along the last axis."""
+    """The cosines of each row of `a` to the same row of `b`, along the last axis."""
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     return np.sum(a * b, axis=-1) / np.maximum(lengths, 1e-9)
 

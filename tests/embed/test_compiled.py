@@ -38,7 +38,7 @@ def vectors_of(monkeypatch, engine, elmo, **options):
     [
         ("float32", 1e-5, {"layers": "all", "keep_sentence_boundaries": True}),
         ("float32", 1e-5, {}),  # sums in another order
-        ("bfloat16", 0.02, {}),  # which has 8 bits
+        ("bfloat16", 0.02, {}),  # it has 8 bits
     ],
 )
 def test_compiled_vectors_are_those_of_the_plain_graph(
@@ -52,7 +52,7 @@ def test_compiled_vectors_are_those_of_the_plain_graph(
     engine = fixed[1].engine
     assert engine.arithmetic == dtype
     n_shapes = engine._layers_of_shape.cache_info().currsize
-    assert n_shapes == 2  # of four sentences and of one
+    assert n_shapes == 2  # for four sentences and for one
     fixed[1].encode([["other", "words"], ["a", "b", "c"] * 3, ["some"]])
     assert engine._layers_of_shape.cache_info().currsize == n_shapes
 
@@ -61,7 +61,7 @@ def test_where_xla_fails_the_plain_graph_computes_after_a_warning(monkeypatch, e
     plain, _ = vectors_of(monkeypatch, tensorflow.TensorFlowEngine, elmo)
     select = tensorflow.TensorFlowEngine._select
 
-    def select_with_strings(*args):  # which XLA doesn't have
+    def select_with_strings(*args):  # XLA doesn't have it
         return [
             h + 0 * tf.strings.to_number(tf.strings.as_string(h)) for h in select(*args)
         ]

@@ -138,7 +138,7 @@ def test_litert_computes_unless_tensorflow_is_asked_for(
     monkeypatch.setattr(backend, "_GPU", (model_directory,))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     assert not is_lite() and is_lite(backend="litert") and is_lite(arithmetic="int8")
-    assert pickle.loads(pickled).is_lite  # what computed before it was pickled
+    assert pickle.loads(pickled).is_lite  # the backend before it was pickled
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     assert is_lite()
 

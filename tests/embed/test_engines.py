@@ -21,7 +21,7 @@ KINDS = [
 ]
 
 
-TOLERANCES = {"float32": 1e-5, "int8": 0.1}  # of numbers up to 4
+TOLERANCES = {"float32": 1e-5, "int8": 0.1}  # error of numbers up to 4
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

@@ -36,7 +36,7 @@ from tests.support.waiting import PATIENCE
 
 class Kind(NamedTuple):
     make: Callable[[], Any]
-    inputs: dict[str, dict]  # of each signature
+    inputs: dict[str, dict]  # outputs of each signature
     check: Callable[[Any, str, dict], None]  # of a model: the outputs of a signature
     options: dict = {}
 

@@ -35,7 +35,7 @@ def check_rows(actual, alone, begin):
 def test_a_text_has_the_same_answers_alone_beside_others_and_beside_a_long_one(
     exported_task, kind
 ):
-    """As TensorFlow Serving merges requests: rows one after another."""
+    """TensorFlow Serving merges requests so: rows one after another."""
     _, signatures, _ = exported_task(kind)
     default, texts = signatures["default"], TASKS[kind].texts
     together = default(**constants(texts))

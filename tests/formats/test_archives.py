@@ -1,4 +1,4 @@
-"""Zips and tars: what is read, and what is refused within bounds."""
+"""Zips and tars are read, or refused within bounds."""
 
 import contextlib
 import errno

@@ -103,7 +103,7 @@ def refused(model, message):
 def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
     copy = shutil.copytree(trained, tmp_path / "copy")
     (copy / "elmo-vocab.txt").unlink()
-    assert load_bilm(copy).softmax is None  # which is left out without its words
+    assert load_bilm(copy).softmax is None  # it is left out without its words
     data = copy / f"{PREFIX}.data-00000-of-00001"
     data.write_bytes(data.read_bytes()[:500])
     refused(copy, "data files have 500 bytes for")

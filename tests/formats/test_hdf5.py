@@ -27,7 +27,7 @@ def reading(data):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file")
         path.write_bytes(data)
-        return open_hdf5(path)  # which keeps the mapped content
+        return open_hdf5(path)  # it keeps the mapped content
 
 
 def dataset(*args, **kwargs):

@@ -41,7 +41,7 @@ def test_the_file_has_the_published_names_and_shapes(bilm, directory):
                 )
     load_bilm(directory)  # to which other datasets do no harm
     cell = {"W_0": (10, 28), "B": (28,), "W_P_0": (7, 5)}
-    checkpoint_shapes = tf1_checkpoints.shapes()  # whose names differ for the cells
+    checkpoint_shapes = tf1_checkpoints.shapes()  # the names of cells differ
     expected = {n.removeprefix("lm/"): shape for n, shape in checkpoint_shapes.items()}
     expected = {n: s for n, s in expected.items() if n.startswith(("char", "CNN"))}
     for d in range(2):
@@ -61,7 +61,7 @@ def test_options_say_whether_equal_sizes_have_a_projection(config, tmp_path):
         loaded = load_bilm(tmp_path)
         for a, b in zip(loaded.get_weights(), bilm.get_weights(), strict=True):
             np.testing.assert_array_equal(a, b)
-    path = tmp_path / "options.json"  # as of versions that did not have the key
+    path = tmp_path / "options.json"  # earlier versions did not have the key
     path.write_text(json.dumps(json.loads(path.read_text()) | {"elmo_keras": {}}))
     with pytest.raises(ValueError, match="W_P_0.*elmo_keras: {lstm_projection: true}"):
         load_bilm(tmp_path)

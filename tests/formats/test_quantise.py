@@ -37,7 +37,7 @@ def test_export_packs_a_model_with_all_that_comes_with_it(directory, tmp_path):
         error = np.abs(read.reshape(wide.shape) - wide)
         assert error.max() > 0
         assert (error <= step * 0.5001).all()
-    # What was packed once stays as it is.
+    # A packed model is packed again without a change.
     save_model(tmp_path / "again", actual, files.vocabulary, packed=True)
     assert load_bilm(tmp_path / "again").count_params() == actual.count_params()
     for a, b in zip(load_bilm(tmp_path / "again").get_weights(), actual.get_weights()):

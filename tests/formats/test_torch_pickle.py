@@ -1,4 +1,4 @@
-"""Files of torch.save: what they hold, and that nothing of theirs is called."""
+"""Files of torch.save: their tensors are read, and none of their functions is called."""
 
 import pickle
 

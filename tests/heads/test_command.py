@@ -1,4 +1,4 @@
-"""The commands `train-head` and `evaluate`: what they print, leave and refuse."""
+"""The commands `train-head` and `evaluate`: their output, their files, their errors."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What training on files writes, keeps and refuses, and when it ends."""
+"""Training on files: what it writes, keeps and refuses, and when it ends."""
 
 import dataclasses
 import gc

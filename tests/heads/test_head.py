@@ -1,4 +1,4 @@
-"""The files of heads: what is saved and read, and damages that one line names."""
+"""The files of heads are saved and read, and a line names each damage."""
 
 import functools
 import itertools
@@ -34,7 +34,7 @@ def with_header(old, new):
         (ARRAYS, lambda content: b"\xff" * 8 + content[8:]),
         (ARRAYS, lambda _: b""),
         (ARRAYS, with_header(b'"I8"', b'"U8"')),
-        (ARRAYS, with_header(b'"I8"', b'"F8_E4M3"')),  # which NumPy lacks
+        (ARRAYS, with_header(b'"I8"', b'"F8_E4M3"')),  # NumPy lacks it
         (ARRAYS, with_header(b'"shape":[3]', b'"shape":[%d]' % 2**62)),
         (HEAD, lambda content: content[:-20]),
         (HEAD, lambda _: b"[" * 10**6),

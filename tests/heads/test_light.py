@@ -13,7 +13,7 @@ from elmo_keras.heads.token_batch import TokenBatch
 
 SENTENCES = ["The bank of the river .".split(), ["Ann"], [], "money in a bank".split()]
 pytestmark = pytest.mark.usefixtures("eagerly")
-ATOL = 0.01  # of scores up to about 1, by products in int8
+ATOL = 0.01  # scores are up to about 1, by products in int8
 # Kernels of attention, multiplied so that tokens differ in their weights.
 FACTORS = {"attention/kernel": 100, "attention/w": 10, "self_attention/w": 10}
 

@@ -1,4 +1,4 @@
-"""What holds for the models of all kinds, and for the commands that train them."""
+"""Properties of the models of all kinds, and of the commands that train them."""
 
 import json
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class Case(NamedTuple):
     inputs: dict[str, tf.Tensor]
     labels: Any
     lists: Any  # the inputs as `predict` takes them
-    expected: Callable[[Any, Any], list]  # what `predict` gives, from outputs
+    expected: Callable[[Any, Any], list]  # the result of `predict`, from outputs
     text: str  # a file with examples; "" for other options of a kind
     scores: set[str]
     n_examples: int = 2

@@ -1,4 +1,4 @@
-"""What readers share: tables, UTF-8, and runs of examples that are held out."""
+"""Shared parts of readers: tables, UTF-8, and runs of examples that are held out."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Downloads: what is checked, what is said, and that a broken one starts again."""
+"""Downloads are checked and reported, and a broken one starts again."""
 
 import hashlib
 import random

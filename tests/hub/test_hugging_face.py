@@ -41,7 +41,7 @@ def publish(server, files, commit=FIRST, revision="main", *, at="/owner/name"):
 
 
 class Api:
-    """What `push_to_hub` calls of `HfApi`; it publishes on the server."""
+    """The methods of `HfApi` that `push_to_hub` calls; they publish on the server."""
 
     def __init__(self, server):
         self.server, self.trees, self.private = server, {}, set()

@@ -1,4 +1,4 @@
-"""What names a model: a path, a published name or an address, in every command."""
+"""Names of a model: a path, a published name or an address, in every command."""
 
 import os
 import shutil

@@ -56,7 +56,7 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
     assert not folder.exists()
     status, _, error = run("remove", "small")
     assert status == WRONG_INPUT and "not in the cache" in error
-    run("fetch", "https://host/a")  # which is listed by its folder
+    run("fetch", "https://host/a")  # it is listed by its folder
     for name in "litert", "unpacked":
         (cache / name).mkdir()
         (cache / name / "a.tflite").write_bytes(b"no download")

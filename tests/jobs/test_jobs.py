@@ -19,7 +19,7 @@ from tests.support.paths import contents
 
 TEXT = "The bank of Ann .\nIt is n't red .\n\nAnn sleeps , and the river rose .\n"
 OTHER = "Another text .\n" * 9
-PART_BYTES = 30  # of text, so that there are several parts
+PART_BYTES = 30  # bytes of text, so that there are several parts
 
 
 class Job(NamedTuple):
@@ -28,7 +28,7 @@ class Job(NamedTuple):
     run: Callable[..., Any]
     result: Callable[[Path], Any]  # the bytes of the output; None if there is none
     another: dict[str, Any] | None = None  # arguments of `run` for another job
-    parts: str | None = "out*.unfinished/parts/*"  # which are made again if damaged
+    parts: str | None = "out*.unfinished/parts/*"  # they are made again if damaged
 
 
 def files(*names):

@@ -189,7 +189,7 @@ def test_bfloat16_is_near_float32(row, eagerly):
 
 
 def test_gradients_reach_every_trainable_weight_and_are_finite(row):
-    # Of those that the outputs depend on.
+    # The outputs depend on these variables.
     weights = [w for w in row.layer.trainable_weights if "softmax" not in w.path]
     watched = [weight.value for weight in weights]
     results = with_gradients(lambda: row.layer(row.inputs, training=True), watched)

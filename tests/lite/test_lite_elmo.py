@@ -170,7 +170,7 @@ def test_int8_vectors_point_where_those_of_the_layers_do(elmo, read_layer):
     for a, b in zip(actual, expected, strict=True):
         b = b.numpy()
         cosines = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
-        assert cosines.mean() > 0.99  # of 5 numbers; larger vectors are nearer
+        assert cosines.mean() > 0.99  # for 5 numbers; larger vectors are nearer
 
 
 @pytest.mark.parametrize("arithmetic", ["int8", "float32"])

@@ -65,7 +65,7 @@ def gate(model, monkeypatch):
 
 
 def received(connection):
-    """What the server sends until it closes a connection."""
+    """The bytes that the server sends until it closes a connection."""
     connection.settimeout(PATIENCE)
     with contextlib.suppress(ConnectionError):
         return connection.makefile("rb").read()

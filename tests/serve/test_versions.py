@@ -35,7 +35,7 @@ def test_the_newest_version_is_picked_by_number(tmp_path, caplog):
     (tmp_path / "11").mkdir()  # not complete
     (tmp_path / "12").symlink_to("nowhere")
     (tmp_path / "latest").mkdir()
-    (tmp_path / "10" / "notes").symlink_to("nowhere")  # that nobody reads
+    (tmp_path / "10" / "notes").symlink_to("nowhere")  # nobody reads it
     versions = versions_in(tmp_path, name="mine")
     versions.refresh()
     with versions.lease() as servable:

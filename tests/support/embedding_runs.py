@@ -28,7 +28,7 @@ def start(*arguments: object) -> subprocess.Popen:
 
 
 def run_whole(*arguments) -> str:
-    """What a run prints that is not interrupted."""
+    """The output of a run that is not interrupted."""
     with start(*arguments) as process:
         printed, error = process.communicate()
     assert process.returncode == 0, error

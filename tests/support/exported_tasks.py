@@ -25,10 +25,10 @@ NER_TAGS = SPANS
 class ExportedTask(NamedTuple):
     """A kind of model, requests for its signatures, and its own answers."""
 
-    kind: str  # of `MAKERS`
+    kind: str  # a key of `MAKERS`
     texts: dict[str, list]  # the inputs of `default`
-    output: str  # that holds the answers
-    seed: int = 0  # of weights whose answers differ
+    output: str  # the output with the answers
+    seed: int = 0  # seed of weights whose answers differ
 
     def model(self):
         """A model with large random weights."""
@@ -40,7 +40,7 @@ class ExportedTask(NamedTuple):
         return randomize(built(model), self.seed, scale=2.0)
 
     def answers(self, model) -> list:
-        """What the model's own method gives."""
+        """The result of the model's own method."""
         if self.output == "answer":
             rows = zip(*self.texts.values())
             inputs = ({"context": [c], "question": [q]} for c, q in rows)
@@ -67,7 +67,7 @@ class ExportedTask(NamedTuple):
         return inputs | {"tokens": padded(texts), "sequence_len": lengths}
 
     def decode(self, outputs: dict) -> list:
-        """What an export gives, in the form of the model's method."""
+        """The result of an export, in the form of the model's method."""
         rows = np.vectorize(bytes.decode, otypes=[object])(outputs[self.output])
         if self.output == "tags":
             return [tags[:n].tolist() for tags, n in zip(rows, outputs["sequence_len"])]

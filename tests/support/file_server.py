@@ -23,7 +23,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         headers = {
             "Content-Length": len(content),
             "ETag": f'"{hashlib.sha1(content).hexdigest()}"',
-            "X-Error-Code": "EntryNotFound",  # which Hugging Face's hub says with a 404
+            "X-Error-Code": "EntryNotFound",  # Hugging Face's hub says this with a 404
         }
         for name, value in (headers | server.headers.get(path, {})).items():
             if value and (name != "X-Error-Code" or code == 404):

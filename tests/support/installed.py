@@ -1,4 +1,4 @@
-"""What an installed package can do, seen from a process of its own.
+"""The use of an installed package, by a process of its own.
 
     PYTHONPATH=SITE python -P installed.py < COMMANDS.json
 

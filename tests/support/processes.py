@@ -1,4 +1,4 @@
-"""Processes on Linux: those below one, and the memory that they take."""
+"""Processes on Linux: their descendants, and the memory that they take."""
 
 import collections
 import contextlib
@@ -14,7 +14,7 @@ def descendants(pid: int) -> list[int]:
         if stat := _stat(path.name):
             children[int(stat[1])].append(int(path.name))
     pids = [pid]
-    for parent in pids:  # which grows
+    for parent in pids:  # the list grows
         pids += children[parent]
     return pids[1:]
 

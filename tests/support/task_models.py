@@ -34,7 +34,7 @@ def built(model):
 
 
 class Scorer(SimpleNamespace):
-    """What the graphs of answers need of a model, with given scores."""
+    """The part of a model that the graphs of answers need, with given scores."""
 
     def __call__(self, inputs, training):
         return tf.nest.map_structure(tf.constant, self.scores)

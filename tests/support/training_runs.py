@@ -72,7 +72,7 @@ def write_text(folder: Path) -> list[str]:
 
 
 def parsed(arguments: Iterable[object]) -> tuple:
-    """What `elmo-keras train` makes of its arguments: output, data, settings, limits."""
+    """The parsed arguments of `elmo-keras train`: output, data, settings, limits."""
     calls = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train, "run_training", lambda *args, **_: calls.append(args))
@@ -82,7 +82,7 @@ def parsed(arguments: Iterable[object]) -> tuple:
 
 @dataclasses.dataclass
 class PreparedRun:
-    """What the program makes of its arguments, before its first step."""
+    """The program before its first step."""
 
     data: TextData
     settings: RunSettings
@@ -105,7 +105,7 @@ class PreparedRun:
         The steps are traced once. `n_steps` replaces the arguments' limit.
         """
         limits = dataclasses.replace(self.limits, steps=n_steps or self.limits.steps)
-        # What a checkpoint must overwrite is wrong before it is read.
+        # Values that a checkpoint must overwrite are wrong before it is read.
         resumes = bool(checkpoints(folder / CHECKPOINTS))
         for variable, value in zip(self.variables(), self.initial):
             variable.assign(np.full_like(value, 7) if resumes else value)

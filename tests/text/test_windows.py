@@ -1,4 +1,4 @@
-"""Windows of a text: what its rows hold in one step, against plain Python."""
+"""Windows of a text, the tokens of its rows in one step, against plain Python."""
 
 import itertools
 

@@ -49,7 +49,7 @@ def test_each_replica_gets_its_rows(n_replicas):
 
 
 def test_arrays_are_summed_over_workers(monkeypatch):
-    # As if each replica were a worker's only one.
+    # Each replica acts as a worker's only one.
     monkeypatch.setattr(distribution, "n_workers", lambda strategy: 2)
     strategy = make_strategy(2)
     total = distribution.sum_over_workers(strategy, np.array([1.0, 5.0]))

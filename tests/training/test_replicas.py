@@ -101,7 +101,7 @@ def without_xla(monkeypatch):
     function = tf.function
 
     def refusing(python_function, *, jit_compile=None, **options):
-        def with_strings(*args, **more):  # which XLA doesn't have
+        def with_strings(*args, **more):  # XLA doesn't have it
             first, *rest = tf.nest.flatten(results := python_function(*args, **more))
             first += 0 * tf.strings.to_number(tf.strings.as_string(first))
             return tf.nest.pack_sequence_as(results, [first, *rest])

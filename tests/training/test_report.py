@@ -1,4 +1,4 @@
-"""What a run records and reports: losses, perplexities, curves and warnings."""
+"""Records and reports of a run: losses, perplexities, curves and warnings."""
 
 import re
 

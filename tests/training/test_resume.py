@@ -40,7 +40,7 @@ def uninterrupted(reused, tmp_path_factory):
 
 
 def largest_difference(folder, uninterrupted):
-    """Of the last checkpoint's arrays; only the time that training took may differ."""
+    """The largest difference of the last checkpoint's arrays; only times may differ."""
     arrays, metadata, path = newest_checkpoint(folder / CHECKPOINTS)
     others, other_metadata, other_path = uninterrupted
     assert path.name == other_path.name

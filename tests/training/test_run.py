@@ -48,7 +48,7 @@ def test_others_are_let_in_without_the_lock_and_an_old_directory_stays(tmp_path)
         ("old", {"vocabulary": Path("old/vocab.txt")}, "The output old/vocab.txt is an input"),
         ("old", {"valid": ["old/training/t"]}, "holds the input old/training/t"),
         ("old", {"vocabulary_text": ["old/options.json"]}, "The output old/options.json is an"),
-        ("old", {"init": "misspelt"}, None),  # which is reported later
+        ("old", {"init": "misspelt"}, None),  # it is reported later
         ("old/tuned", {"init": "old"}, None),
         ("old", {}, None),  # its training is resumed
     ],

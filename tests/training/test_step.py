@@ -78,7 +78,7 @@ def test_a_step_is_adagrad_on_the_clipped_mean_gradient(bilm, n_negatives, clip)
     with tf.GradientTape() as tape:
         losses, _ = stream_losses(bilm, batch, bilm.lstm.zero_state(2))
         loss = tf.reduce_mean(tf.boolean_mask(losses, [real] * 2))
-        share = tf.reduce_mean(batch["weights"])  # of a window that is full
+        share = tf.reduce_mean(batch["weights"])  # the share of a full window
         objective = loss * TIME * share
     gradients = tape.gradient(objective, [w.value for w in bilm.trainable_weights])
     gradients = [tf.convert_to_tensor(g).numpy() for g in gradients]

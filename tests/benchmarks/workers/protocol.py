@@ -28,7 +28,7 @@ def answer_requests(hello: object, requests: Mapping[str, Callable[..., Any]]) -
 
 
 def hello(*packages: str, size: int = 0) -> dict[str, Any]:
-    """What the process runs on, and the size of its model in bytes."""
+    """The versions of the process, and the size of its model in bytes."""
     names = [f"{name} {importlib.metadata.version(name)}" for name in packages]
     on = ", ".join([*names, f"Python {platform.python_version()}"])
     return {"on": on, "megabytes": size / 1e6}

@@ -38,7 +38,7 @@ def tag(sentences: list[list[str]]) -> list:
 
 
 def read(texts: list[str]) -> list[dict]:
-    """Of raw texts: the words of each sentence (begin, end, UPOS), and the entities."""
+    """Raw texts as the words of each sentence (begin, end, UPOS), and the entities."""
     answers = []
     for doc in package.load().pipe(texts):
         words = [

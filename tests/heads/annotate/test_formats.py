@@ -35,7 +35,7 @@ def results(head):
 
 
 def between(row):
-    """What stands before and after a word, by its row."""
+    """The spaces before and after a word, by its row."""
     misc = dict(field.split("=", 1) for field in row[9].split("|") if "=" in field)
     unescaped = {
         r"\s": " ",

@@ -1,4 +1,4 @@
-"""Documents with coreference: what readers make of them, and which are refused."""
+"""Documents with coreference that readers read, and that they refuse."""
 
 import pytest
 

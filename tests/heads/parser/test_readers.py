@@ -1,4 +1,4 @@
-"""Dependency trees: what readers make of them, and which are refused."""
+"""Dependency trees that readers read, and that they refuse."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_rows_in_memory_become_the_trees_of_a_file(file):
     trees = read_trees(file(CONLLU))
     rows = [(f"row {i}", tree) for i, tree in enumerate(trees)]
     assert read_tree_rows(rows, "data") == trees
-    # As data sets have them, with other names, and heads that are texts.
+    # Data sets have other names, and heads as texts.
     other = {"form": ROW["tokens"], "lemmas": ["cat", "_"], "head": ["2", "0"]}
     row = {**ROW, **other}
     del row["tokens"]

@@ -1,4 +1,4 @@
-"""Tagged sentences: what readers make of them, and which are refused."""
+"""Tagged sentences that readers read, and that they refuse."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Labelled spans of annotation tools: what they become, and which are refused."""
+"""Labelled spans of annotation tools that are read, and that are refused."""
 
 import json
 import re
@@ -22,7 +22,7 @@ STUDIO = [
 ]
 WRONG = STUDIO[0] | {"end": 2, "text": "Al"}
 RESULT = [{"value": value, "type": "labels", "from_name": "ner"} for value in STUDIO]
-# What else is said of a text and of its spans.
+# Further fields of a text and of its spans.
 CHOICE = {"start": 0, "end": 3, "text": "Ann", "choices": ["sure"]}
 OTHERS = [
     {"type": "relation", "from_id": "a", "to_id": "b"},
@@ -32,7 +32,7 @@ OTHERS = [
 CANCELLED = {"was_cancelled": True, "result": []}
 DONE = {"was_cancelled": False, "result": RESULT}
 OFFSETS = [{"start_offset": a, "end_offset": b, "label": x} for a, b, x in SPANS]
-# As each tool exports the text; the first rows are lines, the others a list.
+# The text as each tool exports it; the first rows are lines, the others a list.
 LINES = {
     "doccano": {"id": 1, "text": TEXT, "label": SPANS, "Comments": []},
     "doccano, before 1.5": {"text": TEXT, "labels": SPANS},
