@@ -36,9 +36,8 @@ SEPARATOR = "\x1f"
 # A block that is not run stands after `<!-- not run: REASON -->`.
 BLOCK = re.compile(r"(<!--.*not run: .+-->\n)?^```(\S*)\n((?s:.*?))^```$", re.M)
 RUN = "python", "sh"
-LONG = re.compile(
-    r"\.fit\(|export|serve|train|curl"
-)  # blocks that need more than seconds
+# Blocks that need more than seconds.
+LONG = re.compile(r"\.fit\(|export|serve|train|curl")
 GIT = r"('elmo-keras\[[\w,]+\] @ )?git\+https://github.com/elmo-keras/elmo-keras'?"
 MODULES = [*(ROOT / "elmo_keras").rglob("*.py")]
 NOTEBOOKS = [str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.ipynb")]

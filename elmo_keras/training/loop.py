@@ -145,16 +145,13 @@ class TrainingRun:
             return self.stop()
         if self.progress.step % READ_EVERY:
             return False
-        return (
-            distribution.sum_over_workers(self.strategy, np.array(float(self.stop())))
-            > 0
-        )
+        stops = np.array(float(self.stop()))
+        return distribution.sum_over_workers(self.strategy, stops) > 0
 
     def reset_state(self) -> None:
         zeros = self.model.bilm.lstm.zero_state(self.streams.n_rows)
-        self.state: Any = distribution.scatter_rows(
-            self.strategy, zeros
-        )  # one for each replica
+        # Each replica has the state of its rows.
+        self.state: Any = distribution.scatter_rows(self.strategy, zeros)
 
     def step(self, batch: Any) -> tf.Tensor:
         """Updates the weights with a batch; returns the loss."""

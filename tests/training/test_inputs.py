@@ -110,9 +110,8 @@ def test_a_training_text_that_changed_is_read_again(read):
 
 @pytest.mark.parametrize(("words", "refused"), [("a", False), ("xyz", True)])
 def test_a_vocabulary_without_the_words_of_the_text_is_refused(words, refused):
-    text = Corpus.from_sentences(
-        [list("abc"), list("adefghi")]
-    )  # "a" is two of ten tokens
+    # "a" is two of ten tokens.
+    text = Corpus.from_sentences([list("abc"), list("adefghi")])
     vocabulary = Vocabulary(("<S>", "</S>", "<UNK>", *words))
     inputs = types.SimpleNamespace(train=text, vocabulary=vocabulary)
     message = "`vocabulary` lacks 100.0% of the tokens .*: its 6 words leave"

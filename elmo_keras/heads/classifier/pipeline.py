@@ -14,9 +14,7 @@ class LabelPipeline(Pipeline):
     def split(self, text):
         tokens = join(text.sentences)
         if len(tokens) > MAX_TOKENS:
-            warn(
-                f"{self.name} reads the first {MAX_TOKENS:,} tokens of a text.",
-            )
+            warn(f"{self.name} reads the first {MAX_TOKENS:,} tokens of a text.")
         return [tokens[:MAX_TOKENS]]
 
     def predict(self, batch):
