@@ -182,7 +182,7 @@ class Embedder:
 
         Args:
             sentences: each a `str` or a list of its tokens. One `str` is a single
-                sentence. Arrays, columns and tensors of strings will do, from NumPy,
+                sentence. They may be arrays, columns and tensors of strings of NumPy,
                 pandas, pyarrow and TensorFlow; `""` pads rows of two dimensions.
             normalize: whether each vector is divided by its Euclidean length.
             progress: whether to show tokens, rate and time left; by default on a

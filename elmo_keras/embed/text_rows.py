@@ -10,8 +10,8 @@ from typing import NamedTuple
 from elmo_keras.text.files import LONGEST_LINE, check_unchanged, lines_of
 from elmo_keras.text.length_batches import chunks
 
-# The least text whose work is lost when a process ends. Words are not computed again
-# for it: a worker keeps their vectors from one piece to the next.
+# Bytes of text in a piece, whose work is lost when a process ends. Small pieces cost
+# little: a worker keeps the vectors of words from one piece to the next.
 PIECE_BYTES = 2**18
 ROWS_AT_ONCE = 1024  # rows of Parquet
 STRINGS = "string", "large_string", "dictionary<values=string"
@@ -51,8 +51,8 @@ class TextRows:
     """The sentences of files and their ids, in the order of the files.
 
     A file whose name ends in `.parquet` is Parquet: `text_column` (`"text"` by default)
-    has strings or lists of tokens, and `id_column` the ids of the user's. Any other
-    file, or every one with `only_lines`, is text with a sentence a line, plain or gzipped.
+    has strings or lists of tokens, and `id_column` the user's ids. Any other file, or
+    every one with `only_lines`, is text with a sentence a line, plain or gzipped.
     """
 
     def __init__(

@@ -59,9 +59,9 @@ def export_elmo(
         representation: the index of the mix, for a layer with several.
         trainable: the part that is trained when a model uses the SavedModel:
             `"nothing"`, the `"mix"`, or `"all"`, the mix and the biLM.
-        arithmetic: of the biLM's weights and matrix products, `"float32"` or
+        arithmetic: numbers of the biLM's weights and products, `"float32"` or
             `"bfloat16"`. Outputs, mix and cell state are float32 either way.
-        tokenizer: what splits the texts of `default`: `"spaces"`; `"words"`, which
+        tokenizer: how the texts of `default` are split: `"spaces"`; `"words"`, which
             separates punctuation too (`split_words`); `"whitespace"` of ASCII; or
             `"unicode_script"` of tensorflow-text. None for that of the model's text.
         normalization: `"NFC"` to normalize the text of `default` first.
@@ -69,7 +69,7 @@ def export_elmo(
             it says otherwise. If not, it returns `default`, as google/elmo does.
         input_name: the name of the input of `default` in requests, `"sentences"` or
             google/elmo's `"text"`. Calls from TensorFlow 2 take both.
-        version: its number; if None, one more than the highest existing one, also
+        version: the number of the version; if None, one more than the highest existing one, also
             among archives.
         warmup: whether to add warm-up requests for TensorFlow Serving.
 

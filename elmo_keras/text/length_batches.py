@@ -46,7 +46,7 @@ def shuffled_batches(
     max_sentences: int,
     max_tokens: float = math.inf,
 ) -> list[list[int]]:
-    """Indices of sentences in batches as of `length_batches`, at random and in random order."""
+    """Indices of random sentences in batches like `length_batches`, in random order."""
     order, batches = rng.permutation(len(lengths)), []
     at_once = SHUFFLED_TOGETHER * max_sentences
     for first in range(0, len(order), at_once):

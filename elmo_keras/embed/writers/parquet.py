@@ -30,8 +30,8 @@ class Rows:
 
     | column | type | content |
     |---|---|---|
-    | `id` | int64 | index of the line, from 0; or an id of the user's, also string |
-    | `number` | int64 | index of the line, if `id` is an id of the user's |
+    | `id` | int64 | index of the line, from 0; or the user's id, also a string |
+    | `number` | int64 | index of the line, if `id` is the user's id |
     | `text` | string | the line, unless texts are left out |
     | `vectors` | list of fixed_size_list [dim] | a vector of each token |
     | or `vector` | fixed_size_list [dim] | one vector of the sentence |
@@ -40,8 +40,8 @@ class Rows:
     place of the last one.
 
     `shape` is that of a sentence's vectors, `([layers], [None], dim)` with None for the
-    tokens; `metadata` is kept in the schema; and `ids` is the type of ids of the
-    user's, `int` or `str`, or None.
+    tokens; `metadata` is kept in the schema; and `ids` is the type of the user's ids,
+    `int` or `str`, or None.
     """
 
     def __init__(
