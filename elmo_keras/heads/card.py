@@ -39,10 +39,12 @@ def write_card(
         for part in ("dev", "test")
         if results[part]
     ]
+    size = sum(file.stat().st_size for file in folder.glob("head.*"))
+    head = f"A head of `{results['settings']['model']}`, {size / 1e6:.2f} MB in int8"
     template = Path(__file__).with_name("card.md.in").read_text(encoding="utf-8")
     text = string.Template(template).substitute(
         name=folder.resolve().name,
-        model=_model(folder, results["settings"]["model"]),
+        model=head if size else "A Keras model",
         folder=folder,
         kind=task.kind,
         data=_data(settings, examples),
@@ -53,12 +55,6 @@ def write_card(
         made_by=_made_by(task, settings),
     )
     path.write_text(text, encoding="utf-8")
-
-
-def _model(folder, language_model):
-    if size := sum(file.stat().st_size for file in folder.glob("head.*")):
-        return f"A head of `{language_model}`, {size / 1e6:.2f} MB in int8"
-    return "A Keras model"
 
 
 def _data(settings, examples):

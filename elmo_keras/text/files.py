@@ -2,7 +2,6 @@
 
 import glob
 import gzip
-import itertools
 import os
 import stat
 import tempfile
@@ -70,7 +69,11 @@ def read_sentences(
             lines = lines_of(file, path)
             if raw_text:
                 paragraphs = (line.decode() for line in lines)
-                tokens = itertools.chain.from_iterable(map(_sentences, paragraphs))
+                tokens = (
+                    [text[a:b] for a, b in row]
+                    for text in paragraphs
+                    for row in sentence_words(text)
+                )
             else:
                 sentences = (line.split() for line in lines)
                 # Decoded after the split: bytes are split at ASCII white space only.
@@ -132,7 +135,3 @@ def unzipped(file: BinaryIO) -> BinaryIO:
     # Peeked, not read and opened again: a pipe can be read only once.
     zipped = file.peek(2)[:2] == b"\x1f\x8b"  # pyright: ignore[reportAttributeAccessIssue]
     return gzip.open(file) if zipped else file  # pyright: ignore[reportReturnType]
-
-
-def _sentences(paragraph):
-    return ([paragraph[a:b] for a, b in row] for row in sentence_words(paragraph))
