@@ -47,10 +47,6 @@ def text_of(page):
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def blocks_of(page, language):
-    return re.findall(rf"```{language}\n(.*?)```", text_of(page), re.S)
-
-
 def run_shell(script, programs, folder):
     """Runs a script with `programs`, shell scripts, in place of those it calls."""
     stand_ins = folder / ".venv" / "bin"
@@ -71,7 +67,8 @@ def run_shell(script, programs, folder):
 def command_lines(page, folder):
     """Every `elmo-keras` of a page as the shell splits it, without running any."""
     show = f'printf \'%s{SEPARATOR}\' "${{0##*/}}" "$@"; echo'
-    script = "\n".join(blocks_of(page, "sh")).replace("\\\n", "")
+    blocks = re.findall(r"```sh\n(.*?)```", text_of(page), re.S)
+    script = "\n".join(blocks).replace("\\\n", "")
     lines = re.findall(rf'^{CLI} .*|^\w+=(?:".*"|\S*)$', script, re.M)
     done = run_shell("\n".join(lines), {CLI: show}, folder)
     assert done.returncode == 0, done.stderr

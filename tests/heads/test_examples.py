@@ -59,13 +59,10 @@ FORMS = {
 }
 
 
-def lines(file, rows):
-    return file("".join(f"{json.dumps(row)}\n" for row in rows))
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_examples_of_a_file(form, file):
-    path, task = lines(file, ROWS[:2] if form == "tuple" else ROWS), Classification()
+    rows, task = ROWS[:2] if form == "tuple" else ROWS, Classification()
+    path = file("".join(f"{json.dumps(row)}\n" for row in rows))
     expected = read_examples(task, path)
     assert expected[1] == {"tokens": ["Bad", "!"], "label": "neg"}
     assert read_examples(task, str(path)) == expected
