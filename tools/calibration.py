@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.special import logit
+from sklearn.linear_model import LogisticRegression
 
 _N_BINS = 15
 _LEAST, _MOST = 0.25, 8.0  # temperatures
@@ -18,6 +20,28 @@ def calibration_error(scores: np.ndarray, right: np.ndarray) -> float:
     bins = (index == i for i in range(_N_BINS))
     errors = (abs((scores[part] - right[part]).sum()) for part in bins)
     return float(sum(errors) / len(scores))
+
+
+def sampling_error(scores: np.ndarray, *, rounds: int = 200) -> float:
+    """The mean calibration error of as many answers whose scores are exactly right.
+
+    A measured error of this size says nothing against the scores.
+    """
+    rng, n = np.random.default_rng(0), len(scores)
+    draws = (rng.random(n) < scores for _ in range(rounds))
+    return float(np.mean([calibration_error(scores, right) for right in draws]))
+
+
+def fit_odds(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """The `score_slope` and `score_bias` at which scores have the lowest log loss.
+
+    Reference: Platt 1999.
+    """
+    if len({*right}) < 2:
+        return 1.0, 0.0
+    odds = logit(np.clip(scores, 1e-6, 1 - 1e-6))[:, None]
+    fit = LogisticRegression(C=np.inf).fit(odds, right)
+    return round(float(fit.coef_[0, 0]), 3), round(float(fit.intercept_[0]), 3)
 
 
 def fit_temperature(

@@ -35,7 +35,6 @@ from elmo_keras.heads import (
 from elmo_keras.heads.answering.scores import exact_match
 from elmo_keras.heads.classifier.ngrams import ngram_rows
 from elmo_keras.heads.head import HEAD, PREDICATES, load_task_model
-from elmo_keras.heads.kinds import find_kind
 from elmo_keras.heads.reading import hold_out, read_rows
 from elmo_keras.heads.run import read_data
 from elmo_keras.heads.tagger.entities import bio_tags, entities
@@ -43,8 +42,14 @@ from elmo_keras.heads.tagger.span_ends import ENDS, SpanEnds
 from elmo_keras.heads.tagger.task import PredicateTagging
 from elmo_keras.heads.token_batch import TokenBatch
 from elmo_keras.hub.catalogue import CARD
+from elmo_keras.text.word_rules import HANDLE
 from tools import scores
-from tools.calibration import calibration_error, fit_temperature
+from tools.calibration import (
+    calibration_error,
+    fit_odds,
+    fit_temperature,
+    sampling_error,
+)
 from tools.convert import convert
 
 # Types of other sets → those of `en-ner`; others are no entities.
@@ -57,7 +62,6 @@ ENTITIES = {
 OTHER = "MISC", "OTH"
 UNER, TWEETS = "Universal NER over EWT's dev", "Broad Twitter Corpus, h"
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
-HANDLE = re.compile("[@#][A-Za-z][A-Za-z0-9_]+")  # of `split_words`' rules `ewt`
 # Corpora that are joined, by the titles of their held-out parts.
 TREES = {"EWT": "en_ewt/en_ewt-ud-", "GUM": "en_ud_gum/en_gum-ud-"}
 DOCUMENTS = {"LitBank": "en_coref_litbank/", "OntoGUM": "en_coref_gum/"}
@@ -268,7 +272,7 @@ def join_handles(example: dict) -> dict[str, list]:
     """An example whose handles and hashtags are one token, as `split_words` leaves them."""
     tokens, tags = [], []
     for token, tag in zip(example["tokens"], example["tags"]):
-        if tokens and tokens[-1] in "@#" and HANDLE.fullmatch(tokens[-1] + token):
+        if tokens and tokens[-1] in "@#" and re.fullmatch(HANDLE, tokens[-1] + token):
             tokens[-1] += token
         else:
             tokens.append(token)
@@ -283,7 +287,7 @@ def names_of(example: dict, no_places: Collection[str] = ()) -> dict[str, list]:
     """
     tokens = example["tokens"]
     pairs = zip(tokens, example["tags"])
-    tags = ["O" if HANDLE.fullmatch(token) else tag for token, tag in pairs]
+    tags = ["O" if re.fullmatch(HANDLE, token) else tag for token, tag in pairs]
     spans = [
         (begin, end, type_)
         for begin, end, name in entities(tags)
@@ -328,7 +332,7 @@ def make_head(
         saved.append((head, task, held_out_parts(name, recipe, data, read.dev)))
         card = (work / CARD).read_text("utf-8")
         by_label += re.findall(r"^(?:F1 by label|Most frequent).*", card, re.M)
-    warmed = [calibrate(*one) for one in saved if find_kind(one[1].kind).logits]
+    calibrated = [calibrate(*row) for row in saved]
     files = folder.rglob("head.*")
     size = sum(len(zlib.compress(file.read_bytes())) for file in files) / 1e6
     card = [
@@ -340,7 +344,7 @@ def make_head(
         "**Scores.** The text of the part `dev` chose the epoch, that of `test` nothing.",
         f"<!-- scores: {name} -->\n\n<!-- end -->",
         *by_label[:2],
-        *(f"**Calibration.** {line}" for line in warmed),
+        *(f"**Calibration.** {line}" for line in calibrated),
         f"Made by `python -m tools.make_heads DATA OUT {name}`.",
     ]
     record(output / "scores.json", rows)
@@ -438,31 +442,40 @@ def in_characters(example: dict) -> dict[str, Any]:
 
 
 def calibrate(head: Path, task: Any, parts: Mapping[str, list[dict]]) -> str:
-    """Gives a head the temperature at which its scores fit half of held-out texts best.
+    """Gives a head the numbers at which its scores fit half of held-out texts best.
 
     Returns what the card says of its scores on the other half.
     """
     card = json.loads((head / HEAD).read_bytes())
     some = [e for part in parts.values() for e in part[::2]]
 
-    def answer(temperature, examples=some):
-        values = card | {"temperature": temperature}
-        text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    def answer(examples=some, **values):
+        text = json.dumps(card | values, ensure_ascii=False, separators=(",", ":"))
         (head / HEAD).write_text(f"{text}\n", encoding="utf-8")
         return scored(pipeline(head), task, examples)
 
-    temperature = fit_temperature(answer) if len(answer(1.0)[0]) else 1.0
-    errors = {
-        title: [
-            f"{100 * calibration_error(*pair):.1f}" if len(pair[0]) else "–"
-            for pair in (answer(1.0, part[1::2]), answer(temperature, part[1::2]))
-        ]
-        for title, part in parts.items()
-    }
-    cells = "; ".join(f"{name} {' → '.join(pair)}" for name, pair in errors.items())
+    plain, fitted = {"temperature": 1.0}, {}
+    if task.kind == "ud":
+        plain |= {"score_slope": 1.0, "score_bias": 0.0}
+    if len(answer(**plain)[0]):
+        fitted["temperature"] = fit_temperature(
+            lambda t: answer(**plain | {"temperature": t})
+        )
+    if task.kind == "ud":
+        names = "score_slope", "score_bias"
+        fitted |= zip(names, fit_odds(*answer(**plain | fitted)))
+    cells = []
+    for title, part in parts.items():
+        pairs = [answer(part[1::2], **values) for values in (plain, plain | fitted)]
+        if not len(pairs[0][0]):
+            continue
+        before, after = (f"{100 * calibration_error(*pair):.1f}" for pair in pairs)
+        least = f"{100 * sampling_error(pairs[1][0]):.1f}"
+        cells.append(f"{title} {before} → {after} (sampling alone {least})")
+    numbers = ", ".join(f"{name} {value:g}" for name, value in fitted.items())
     return (
-        f"The temperature {temperature:g} was found on half of dev. Expected calibration "
-        f"error on the other half, per cent, without → with it: {cells}."
+        f"`head.json` has {numbers} from half of dev. Expected calibration error on the "
+        f"other half, per cent, without → with it: {'; '.join(cells)}."
     )
 
 

@@ -97,6 +97,8 @@ class Card:
     language: str | None = None  # such as "en"
     tokenizer: str = "words"  # how a text is split, see `split_words`
     temperature: float = 1.0  # divides the weights that make logits, see `save_head`
+    score_slope: float = 1.0  # times the log odds of a word's score in a tree
+    score_bias: float = 0.0  # and what is added to them
 
 
 class Head:
@@ -113,7 +115,9 @@ class Head:
         self.vectors = from_json(VectorArguments, card.token_vectors)
         self.elmo = from_json(ElmoArguments, card.elmo)
         check_choices(tuple(RULES), tokenizer=card.tokenizer)
-        check_numbers(*_TEMPERATURES, temperature=card.temperature)
+        slope, temperature = card.score_slope, card.temperature
+        check_numbers(*_TEMPERATURES, temperature=temperature, score_slope=slope)
+        check_numbers(-100, 100, score_bias=card.score_bias)
         sizes = {**card.model, **card.token_vectors, **card.elmo}
         check_counts(0, _MAX_ROWS, ngram_rows=sizes.pop("ngram_rows", 0))
         counts = {name: x for name, x in sizes.items() if type(x) is int}
@@ -257,7 +261,8 @@ def save_head(
         arrays: further weights of the head, such as those of `SpanEnds`.
         **metadata: `language`, such as `"en"`, so that a pipeline warns of another
             script; `tokenizer`, how it splits texts: `"words"`, `"ewt"` or `"gsd"`, see
-            `split_words`; `temperature`, that divides the logits of scores.
+            `split_words`; `temperature`, that divides the logits of scores; `score_slope`
+            and `score_bias` of a parser, see `TreeDecoder`.
 
     Raises:
         ValueError: the model's frozen language model is another one, or it has none; or

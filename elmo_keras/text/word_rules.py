@@ -141,6 +141,8 @@ _ABBREVIATED = [
     ),
     FULL_STOP,
 ]
+# Handles and hashtags; one that begins with a number is no time or price, such as `@5pm`.
+HANDLE = "[@#](?:_*[A-Za-z][A-Za-z0-9_]+|[0-9_]+[A-Za-z][A-Za-z0-9_]{2,})"
 _GSD_WORD = _word(
     ".,'’/&-", ".,'’/&:~-", "[A-Za-z0-9가-힣](?:-[A-Za-z0-9가-힣])+|[가-힣](?:~[0-9]+)+"
 )
@@ -164,7 +166,7 @@ RULES = {
             # Dates and telephone numbers, compounds, names in messages.
             r"[0-9]{1,4}(?:[-/.][0-9]{1,4}){2,4}|(?:[0-9]{3}|[0-9]{5})-[0-9]{4}",
             f"(?:{_either_case(*PREFIXES)})-{LETTER}+",
-            "[@#][A-Za-z][A-Za-z0-9_]+",
+            HANDLE,
         ),
         _CONTRACTIONS,
         _quoted(

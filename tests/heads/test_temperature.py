@@ -1,5 +1,6 @@
-"""A temperature of a head divides the logits of its scores."""
+"""Numbers of a head make its scores the shares of right answers."""
 
+import numpy as np
 import pytest
 
 from elmo_keras import pipeline
@@ -47,7 +48,26 @@ def test_a_temperature_changes_scores_in_both_engines_and_no_answer(head, kind):
         assert a["score"] == pytest.approx(b["score"], abs=0.02)
 
 
-@pytest.mark.parametrize("temperature", [0, "warm", 1e9])
-def test_a_damaged_temperature_is_refused(head, temperature):
-    with pytest.raises(ValueError, match="temperature"):
-        pipeline(head("pos", temperature=temperature))
+def test_a_slope_and_a_bias_change_the_odds_of_words_in_trees(head):
+    plain = pipeline(head("ud"))(TEXT)
+    folder = head("ud", score_slope=0.5, score_bias=0.25)
+    calibrated = pipeline(folder)(TEXT)
+    odds, changed = (
+        np.log([word["score"] / (1 - word["score"]) for word in words])
+        for words in (plain, calibrated)
+    )
+    np.testing.assert_allclose(changed, 0.5 * odds + 0.25, rtol=1e-4)
+    assert [w | {"score": 0} for w in calibrated] == [w | {"score": 0} for w in plain]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("temperature", x) for x in (0, "warm", 1e9)],
+        ("score_slope", -1.0),
+        ("score_bias", 1e9),
+    ],
+)
+def test_damaged_numbers_are_refused(head, name, value):
+    with pytest.raises(ValueError, match=name):
+        pipeline(head("pos", **{name: value}))

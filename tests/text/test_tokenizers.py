@@ -60,6 +60,7 @@ BY_TOKENIZER = [
     ("ewt", ":) :-( =) :D <3 ^^ ^_^ -_-", ":) :-( =) :D <3 ^^ ^_^ -_-"),
     ("ewt", "what?! no.... $$$ >> << *** ,", "what ?! no .... $$$ >> << *** ,"),
     ("ewt", "@user #topic # 1 713-853-3848", "@user #topic # 1 713-853-3848"),
+    ("ewt", "@_ab @5hours: @5pm #2014cup", "@_ab @5hours : @ 5 pm #2014cup"),
     (
         "ewt",
         "10am 5p.m. in '05, the '90s, 80's",

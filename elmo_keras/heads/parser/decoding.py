@@ -8,6 +8,7 @@ before it, as the second of a multiword token.
 
 import collections
 import difflib
+import itertools
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from elmo_keras.base.argument_checks import check_labels, check_lines
 from elmo_keras.heads.light import softmax
+from elmo_keras.heads.texts import join
 from elmo_keras.heads.token_batch import parts_of
 
 ROOT = "root"  # the relation of the word whose head is 0, and of no other
@@ -196,8 +198,15 @@ def read_rule(rule: str) -> tuple[str, int, str, int, str]:
 class TreeDecoder:
     """Finds the trees for the scores of a parser.
 
+    The score of a word is the probability p that its head and its relation are right, as
+    if one didn't depend on the other. What they have in common is learned from held-out
+    trees: `score = sigmoid(slope · log(p / (1 − p)) + bias)`.
+
     Args:
         relations, labels, lemmas: as of `DependencyParser`.
+        slope, bias: of the logarithm of a score's odds.
+
+    Reference: Platt 1999.
     """
 
     def __init__(
@@ -205,8 +214,12 @@ class TreeDecoder:
         relations: Sequence[str],
         labels: Mapping[str, Sequence[str]],
         lemmas: Mapping[str, str],
+        *,
+        slope: float = 1.0,
+        bias: float = 0.0,
     ):
         self.relations, self.labels, self.lemmas = relations, labels, lemmas
+        self.slope, self.bias = slope, bias
         self._learned = {*lemmas.values()}
 
     def trees(
@@ -224,33 +237,46 @@ class TreeDecoder:
                 gives way to that of another likely rule.
         """
         parts = parts_of(np.array([*map(len, sentences)], int))
-        best = {name: scores[name].argmax(axis=1).tolist() for name in self.labels}
-        names, trees = ("root", "dependent", "head"), []
-        for tokens, part in zip(sentences, parts):
-            heads, likely = _find_heads(*(scores[name][part] for name in names))
-            relations, p = self._find_relations(scores, heads, part)
-            tree = {"tokens": list(tokens), "head": heads.tolist(), "deprel": relations}
-            for name, labels in self.labels.items():
-                tree[name] = [labels[i] for i in best[name][part]]
-            if "lemma" in tree:
-                triples = zip(tokens, tree["lemma"], scores["lemma"][part])
-                tree["lemma"] = [self._lemma(*triple, words) for triple in triples]
-            trees.append(tree | {"score": (likely * p).tolist()})
-        return trees
+        names = "root", "dependent", "head"
+        rows = [_find_heads(*(scores[name][part] for name in names)) for part in parts]
+        heads, likely = map(np.concatenate, zip((np.zeros(0, int), []), *rows))
+        firsts = np.repeat([part.start for part in parts], [*map(len, sentences)])
+        at_head = np.maximum(firsts.astype(int) + heads - 1, 0)
+        relations, p = self._find_relations(scores, heads, at_head)
+        columns = {"head": heads.tolist(), "deprel": relations}
+        for name, labels in self.labels.items():
+            columns[name] = [labels[i] for i in scores[name].argmax(axis=1).tolist()]
+        if "lemma" in columns:
+            triples = zip(join(sentences), columns["lemma"], itertools.count())
+            columns["lemma"] = [
+                self._lemma(form, rule, scores["lemma"], i, words)
+                for form, rule, i in triples
+            ]
+        columns["score"] = self._calibrate(likely * p).tolist()
+        return [
+            {"tokens": list(tokens)} | {name: x[part] for name, x in columns.items()}
+            for tokens, part in zip(sentences, parts)
+        ]
 
-    def _find_relations(self, scores, heads, part):
+    def _find_relations(self, scores, heads, at_head):
         """Each word's relation to its head, and how likely it is."""
         size = scores["relation"].shape[1] // len(self.relations)
-        relation = scores["relation"][part].reshape(-1, len(self.relations), size)
+        relation = scores["relation"].reshape(-1, len(self.relations), size)
         # The last number of each head's vector is 1.
-        at_head = scores["relation_head"][part][np.maximum(heads - 1, 0), :-1]
-        products = np.einsum("nrd,nd->nr", relation[..., :-1], at_head)
+        vectors = scores["relation_head"][at_head, :-1]
+        products = np.einsum("nrd,nd->nr", relation[..., :-1], vectors)
         products += relation[..., -1]
         best = products.argmax(axis=1)
-        names = [self.relations[i] if h else ROOT for i, h in zip(best, heads)]
+        names = [self.relations[i] if h else ROOT for i, h in zip(best, heads.tolist())]
         return names, np.where(heads, _share(products, best), 1)
 
-    def _lemma(self, form, rule, scores, words):
+    def _calibrate(self, p):
+        if (self.slope, self.bias) == (1, 0):
+            return p
+        p = np.clip(p.astype(np.float64), 1e-9, 1 - 1e-9)
+        return 1 / (1 + np.exp(-self.bias) * (1 / p - 1) ** self.slope)
+
+    def _lemma(self, form, rule, scores, i, words):
         """The lemma that a form always has, or that of a rule."""
         if known := self.lemmas.get(form):
             return known
@@ -259,7 +285,7 @@ class TreeDecoder:
             return lemma
         if lemma in self._learned or lemma in words:
             return lemma
-        rules = sorted(zip((-softmax(scores)).tolist(), self.labels["lemma"]))
+        rules = sorted(zip((-softmax(scores[i])).tolist(), self.labels["lemma"]))
         lemmas = [apply_rule(rule, form) for p, rule in rules if -p >= LIKELY]
         return min(
             lemmas,

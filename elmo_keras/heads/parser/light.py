@@ -29,7 +29,13 @@ class LightParser:
         arguments = from_json(ParserArguments, head.card.model)
         self.relations, self.labels = arguments.relations, arguments.labels
         check_columns(self.relations, self.labels, arguments.lemmas)
-        self.decoder = TreeDecoder(self.relations, self.labels, arguments.lemmas)
+        self.decoder = TreeDecoder(
+            self.relations,
+            self.labels,
+            arguments.lemmas,
+            slope=head.card.score_slope,
+            bias=head.card.score_bias,
+        )
         units, label_units = arguments.units, arguments.label_units
         self._encoder = LightEncoder(head, units)
         lstms = read_lstms(head, "lstm", self._encoder.dim, units)
