@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 HEAD, ARRAYS, *_ = HEAD_FILES
 KERAS = ".keras"
-MODEL = f"model{KERAS}"  # beside a head that was trained here, or in its place
+MODEL = f"model{KERAS}"  # the whole model, beside a head or in its place
 PREDICATES = "predicates"  # folder of the head that finds the predicates of roles
-_SCALE = "|scale"  # after the name of a matrix
-_MAX_BYTES, _MAX_CARD = 2**28, 2**25  # of all arrays, and of head.json
-_MAX_UNITS, _MAX_ROWS = 2**15, 2**24  # of a layer, of n-grams
+_SCALE = "|scale"  # suffix of the scales of a matrix
+_MAX_BYTES, _MAX_CARD = 2**28, 2**25  # bytes of all arrays, and of head.json
+_MAX_UNITS, _MAX_ROWS = 2**15, 2**24  # units of a layer, rows of n-grams
 _TEMPERATURES = 0.01, 100
 _LANGUAGE = re.compile("[a-z]{2,3}")
 _PUBLIC = re.compile(r"hf://|https://([\w-]+\.)+[a-z]{2,}(:\d+)?(/|$)")
@@ -52,7 +52,7 @@ _PUBLIC = re.compile(r"hf://|https://([\w-]+\.)+[a-z]{2,}(:\d+)?(/|$)")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VectorArguments:
-    """The arguments of a head's `TokenVectors` but its `Elmo` layer."""
+    """The arguments of a head's `TokenVectors` except its `Elmo` layer."""
 
     words: list[str]
     word_dim: int
@@ -78,7 +78,7 @@ class ElmoArguments:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NetworkArguments:
-    """The arguments that the networks of all kinds have but their `TokenVectors`."""
+    """The arguments that the networks of all kinds share, except their `TokenVectors`."""
 
     units: int
     dropout: float
@@ -90,15 +90,15 @@ class Card:
 
     kind: str
     language_model: str  # its name, or its path from the head's folder
-    digest: str  # of the largest file of the language model
+    digest: str  # SHA-256 of the largest file of the language model
     model: dict[str, Any]  # arguments of the kind's network
     token_vectors: dict[str, Any]
     elmo: dict[str, Any]
     language: str | None = None  # such as "en"
     tokenizer: str = "words"  # how a text is split, see `split_words`
     temperature: float = 1.0  # divides the weights that make logits, see `save_head`
-    score_slope: float = 1.0  # times the log odds of a word's score in a tree
-    score_bias: float = 0.0  # and what is added to them
+    score_slope: float = 1.0  # factor of the log odds of a word's score in a tree
+    score_bias: float = 0.0  # added to these log odds
 
 
 class Head:
@@ -161,7 +161,7 @@ def read_card(folder: Path) -> Card:
 
 
 def _check_card(card):
-    """Refuses what a pipeline would fetch from anywhere, or print."""
+    """Refuses values with which a pipeline would download from anywhere, or print codes."""
     check_language_model(card.language_model)
     if card.language is not None and not _LANGUAGE.fullmatch(card.language):
         raise ValueError(
@@ -170,7 +170,7 @@ def _check_card(card):
 
 
 def check_language_model(name: str) -> None:
-    """Refuses what is no path, name, nor address of a public host, for a head to name."""
+    """Refuses a language model that is neither a path, a name nor a public address."""
     check_lines(language_model=[name])
     if is_address(name) and not _PUBLIC.match(name):
         raise ValueError(
@@ -326,7 +326,7 @@ def copy_model(source: Path, target: Path) -> None:
     if source.is_file():
         shutil.copy2(source, target)
         return
-    # Vectors don't need what training does, and a head not the model that it is of.
+    # Vectors need no file of training, and a head doesn't need the whole model.
     is_head = (source / HEAD).is_file()
     ignored = shutil.ignore_patterns(TRAINING, *[MODEL] * is_head)
     shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
@@ -334,7 +334,7 @@ def copy_model(source: Path, target: Path) -> None:
         metadata = json.loads(card.read_bytes())
         model = Path(metadata["language_model"])
         if model.is_absolute():
-            # Beside the head that is copied with it.
+            # The copy of the language model lies beside the head.
             suffix = model.suffix if model.is_file() else ""
             copy = target / f"language_model{suffix}"
             copy_model(model, copy)

@@ -66,9 +66,9 @@ def sentence_spans(text: str) -> list[Span]:
     A sentence ends at `.`, `!`, `?` or `…`, with closing quotes and brackets, before white
     space, but not before a small letter after `…` or a quotation; at `。`; at an empty line,
     and at the end of a line that the next word would have fitted on; in Korean also
-    without a space, and without a mark after an ending such as -니다 and -했다. It doesn't end after
-    the initial of a name, the numbers of a date or list, or an abbreviation, but for such
-    as `p.m.` before a word that often begins sentences.
+    without a space, and without a mark after endings such as -니다 and -했다. It doesn't end
+    after the initial of a name, a number of a date or list, or an abbreviation, except
+    those such as `p.m.` before a word that often begins sentences.
 
     >>> text = 'Dr. Kim met J. Lee at 5 p.m. Friday. "Why?" he asked.'
     >>> [text[begin:end] for begin, end in sentence_spans(text)]

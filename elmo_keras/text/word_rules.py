@@ -41,7 +41,7 @@ ABBREVIATIONS = (
     "Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun Ala Ariz Ark Calif Colo Conn Fla "
     "Ga Ill Ind Kan La Mass Mich Minn Miss Mo Neb Nev Okla Ore Pa Que Tenn Tex Va Wash Wis"
 ).split()
-PREFIXES = (  # which hyphens don't separate in treebanks
+PREFIXES = (  # a hyphen after them splits no word, as in treebanks
     "e agro ante anti arch bi bio co counter cross cyber de eco ex extra intra macro mega "
     "micro mid mini multi neo non over pan para peri post pre pro pseudo psycho quasi re "
     "semi socio sub super tri ultra un uni"

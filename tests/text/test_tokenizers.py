@@ -119,10 +119,10 @@ def all_texts():
         content = (DATA / name).read_text(encoding="utf-8")
         if column is None:
             articles = json.loads(content)["data"]
-            found = [p["context"] for a in articles for p in a["paragraphs"]]
+            texts = [p["context"] for a in articles for p in a["paragraphs"]]
         else:
-            found = [*filter(None, map(column, content.splitlines()))]
-        lines += found[:1000]
+            texts = [*filter(None, map(column, content.splitlines()))]
+        lines += texts[:1000]
     assert len(lines) > 5_000
     return [*drawn_texts(3000), *lines]
 
@@ -208,6 +208,6 @@ def test_split_text_is_split_at_ascii_white_space_only():
 def test_decomposed_text_has_the_words_of_composed_text():
     composed = "José, 서울에서 3.5 café"
     tokens = split_words(unicodedata.normalize("NFD", composed))
-    found = [unicodedata.normalize("NFC", token) for token in tokens]
-    assert found == split_words(composed)
+    normalized = [unicodedata.normalize("NFC", token) for token in tokens]
+    assert normalized == split_words(composed)
     assert len(tokens[0]) == 5  # "e" and its accent

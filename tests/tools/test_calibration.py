@@ -20,9 +20,9 @@ def test_the_temperature_that_scores_need_is_found():
         p = 1 / (1 + np.exp(-3 * logits / temperature))
         return np.maximum(p, 1 - p), right == (p > 0.5)
 
-    found = fit_temperature(answer)
-    assert found == pytest.approx(3, abs=0.2)
-    before, after = (calibration_error(*answer(t)) for t in (1.0, found))
+    fitted = fit_temperature(answer)
+    assert fitted == pytest.approx(3, abs=0.2)
+    before, after = (calibration_error(*answer(t)) for t in (1.0, fitted))
     assert after < 0.02 < 0.05 < before
 
 
