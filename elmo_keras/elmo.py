@@ -295,10 +295,8 @@ class Elmo(keras.layers.Layer):
                 "Received: layers. Pass tokens."
             )
         n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
-        shape = tf.TensorShape(inputs.shape)
-        if kind == "float" and not shape.is_compatible_with(
-            (None, n_layers, None, dim)
-        ):
+        shape, layers = tf.TensorShape(inputs.shape), (None, n_layers, None, dim)
+        if kind == "float" and not shape.is_compatible_with(layers):
             raise ValueError(
                 f"Layers of this biLM should have the shape (batch, {n_layers}, time, "
                 f"{dim}). Received: {shape}"

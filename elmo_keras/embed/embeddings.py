@@ -110,15 +110,11 @@ def _shards(path) -> Iterator[Path]:
         if (match := re.fullmatch(pattern, other.name))
     }
     if not shards:
-        raise FileNotFoundError(
-            f"There is no file {path}, and there is no shard of it."
-        )
+        raise FileNotFoundError(f"There is no file {path}, nor a shard of it.")
     count, *others = {count for _, count in shards}
     if others:
         names = sorted(other.name for other in shards.values())
-        raise FileNotFoundError(
-            f"The shards of {path} should have one number n: {names}"
-        )
+        raise FileNotFoundError(f"Shards of {path} should have one number n: {names}")
     for i in range(1, count + 1):
         if (i, count) not in shards:
             raise FileNotFoundError(f"Shard {i} of {count} of {path} is missing.")

@@ -110,10 +110,8 @@ def on_this_worker(embedder: Embedder) -> Embedder:
         on_gpu=bool(assigned.get("GPU")),
     )
     if chosen == LITERT:
-        n_threads = embedder.threads or min(2, n_threads)
-        return dataclasses.replace(
-            embedder, backend=chosen, threads=n_threads, lazy=True
-        )
+        n = embedder.threads or min(2, n_threads)
+        return dataclasses.replace(embedder, backend=chosen, threads=n, lazy=True)
     import tensorflow as tf  # LiteRT does without it
 
     with contextlib.suppress(RuntimeError):  # TensorFlow computes already

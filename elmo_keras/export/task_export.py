@@ -232,9 +232,8 @@ def rows_at_once(
     if compares_tokens:
         maximum = min(maximum, math.isqrt(MAX_PAIRS))
         at_once = tf.minimum(at_once, MAX_PAIRS // longest**2)
-    at_once = ensure(
-        at_once, as_many, f"{', '.join(texts)} should have as many texts each."
-    )
+    message = f"{', '.join(texts)} should have as many texts each."
+    at_once = ensure(at_once, as_many, message)
     message = f"A text should have at most {maximum} tokens. Send shorter ones. Found:"
     at_once = ensure(at_once, longest <= maximum, message, longest)
     with tf.control_dependencies([at_once]):

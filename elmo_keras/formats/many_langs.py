@@ -90,11 +90,9 @@ def _with_sizes(settings, embedder, encoder):
         "char_dim": embedder.get(_CHARACTER_EMBEDDING, none).shape[1],
         "word_dim": embedder.get(_WORD_EMBEDDING, none).shape[1],
     }
-    rows, projection_dim = encoder["forward_layer_0.input_linearity.weight"].shape
+    rows, dim = encoder["forward_layer_0.input_linearity.weight"].shape
     n_layers = _count(encoder, "forward_layer_{}.input_linearity.weight")
-    encoder_sizes = dict(
-        dim=rows // 4, projection_dim=projection_dim, n_layers=n_layers
-    )
+    encoder_sizes = dict(dim=rows // 4, projection_dim=dim, n_layers=n_layers)
     return {
         "token_embedder": settings["token_embedder"] | embedder_sizes,
         "encoder": settings["encoder"] | encoder_sizes,

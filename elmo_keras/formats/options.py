@@ -108,9 +108,7 @@ def read_options(path: str | Path) -> dict[str, Any]:
         options = json.loads(content.decode())
     if isinstance(options, dict):
         return options
-    raise ValueError(
-        f"{path} should hold a JSON object. Received: {shortened(options)}"
-    )
+    raise ValueError(f"{path} should hold a JSON object, not {shortened(options)}")
 
 
 def has_dictionary(options: Mapping[str, Any]) -> bool:

@@ -90,9 +90,7 @@ def _class_names(features) -> dict[str, Sequence[str]]:
 
 def _plain(value: Any, names: Sequence[str] | None = None) -> Any:
     """A value in types of JSON; the number of a class becomes its name."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [_plain(item, names) for item in value]

@@ -66,20 +66,16 @@ def train_head(
             temporary = tempfile.TemporaryDirectory(prefix=f"elmo-keras-{kind}-")
             output = Path(stack.enter_context(temporary)) / kind
         folder: Any = Path(output) if isinstance(output, str) else output
-        run_settings = Settings(
-            train=train, output=folder, dev=dev, test=test, **settings
-        )
+        run = Settings(train=train, output=folder, dev=dev, test=test, **settings)
         task = make(**options)
-        is_frozen = (
-            run_settings.model not in (None, NONE) and not run_settings.fine_tune
-        )
+        is_frozen = run.model not in (None, NONE) and not run.fine_tune
         if task.companions() and not is_frozen:  # `RolePipeline` needs one
             raise ValueError(
                 f"A pipeline of {kind} needs a frozen language model: a `model`, without "
                 "`fine_tune`."
             )
-        train_tasks(task, run_settings, progress=progress)
-        with seeded(run_settings.seed):
+        train_tasks(task, run, progress=progress)
+        with seeded(run.seed):
             head = pipeline(folder)
         # A temporary folder is removed with the pipeline.
         weakref.finalize(head, stack.pop_all().close)

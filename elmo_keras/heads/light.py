@@ -63,9 +63,8 @@ class LightTokenVectors:
         if self.words:
             at_input.append(self.words(lower))
         if self.endings:
-            at_input.append(
-                sum(self.endings(w[-n:] for w in lower) for n in self._sizes)
-            )
+            endings = ([word[-n:] for word in lower] for n in self._sizes)
+            at_input.append(sum(map(self.endings, endings)))
         if self._characters:
             at_input.append(self._characters(batch.tokens))
         if "input" in mixes:

@@ -63,10 +63,9 @@ class PairPipeline(BasePipeline):
         lists = [column for column in columns if not isinstance(column, str)]
         n = len(lists[0]) if lists else 1
         columns = [[c] * n if isinstance(c, str) else c for c in columns]
-        if not all(len(column) == n for column in columns):
-            raise self._type_error(
-                f"{' and '.join(str(len(c)) for c in columns)} texts"
-            )
+        sizes = [len(column) for column in columns]
+        if {*sizes} != {n}:
+            raise self._type_error(f"{' and '.join(map(str, sizes))} texts")
         return [*zip(*columns)], bool(lists)
 
     def _type_error(self, received):

@@ -53,9 +53,7 @@ def _number(file, path):
 def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
     """Groups of lines between empty ones: sentences, in most column formats."""
     lines = numbered_lines(path)
-    for filled, block in itertools.groupby(
-        lines, lambda pair: bool(pair[1].strip(SPACES))
-    ):
+    for filled, block in itertools.groupby(lines, lambda x: bool(x[1].strip(SPACES))):
         if filled:
             yield list(block)
 
@@ -179,12 +177,10 @@ def read_strings(
 ) -> list[str]:
     """The list of strings in a field of a row, as long as that in the field `beside`."""
     values = row.get(name)
-    if not isinstance(values, list) or not all(
-        isinstance(x, str) and x for x in values
-    ):
-        raise ValueError(
-            f"`{name}` should be a list of str, not {shortened(values):.80}"
-        )
+    is_list = isinstance(values, list)
+    if not is_list or not all(isinstance(x, str) and x for x in values):
+        received = shortened(values)
+        raise ValueError(f"`{name}` should be a list of str, not {received:.80}")
     if beside is not None and len(values) != len(row[beside]):
         raise ValueError(f"there should be as many {name} as {beside}")
     return values

@@ -231,9 +231,7 @@ def read_data(task: Task, settings: Settings) -> Data:
     if settings.dev is None:
         train, dev = hold_out(train, settings.dev_share)
     if not train or not dev:
-        raise ValueError(
-            "train has too few examples to learn some and hold out others."
-        )
+        raise ValueError("train has too few examples to hold out some of them.")
     data = Data(train[: settings.limit], dev, test)
     task.check(data.train, {"dev": dev, "test": test})
     return data

@@ -111,6 +111,4 @@ def _read_text(lines, dim, n_words=0):
             )
         yield word, cells
     if index < n_words:
-        raise ValueError(
-            f"Line 1 says {n_words:,} words. The file ends after {index:,}."
-        )
+        raise ValueError(f"Line 1 says {n_words:,} words. The file has {index:,}.")

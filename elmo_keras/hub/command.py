@@ -69,9 +69,7 @@ def models(
         else:
             model = required_model(name)
             if softmax and not model.extra:
-                raise ValueError(
-                    f"No softmax of {name} is published. Leave out --softmax."
-                )
+                raise ValueError(f"{name} has no softmax. Leave out --softmax.")
             path, weights = download_model(model, with_extra=softmax)
             print(f"{name} is in {path.parent if weights else path}")
 

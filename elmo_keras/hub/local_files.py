@@ -136,9 +136,7 @@ def download_file(file: RemoteFile, folder: Path) -> Path:
     target = folder / file.name
     if target.exists():
         return target
-    by_hand = (
-        f"Download {file.address} by hand to {target}, or give the path of a model."
-    )
+    by_hand = f"Download {file.address} by hand to {target}, or give a model's path."
     if is_offline():
         raise FileNotFoundError(
             f"There is no {target}, and {OFFLINE} forbids downloads. {by_hand}"

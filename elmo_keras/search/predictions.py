@@ -139,10 +139,8 @@ def substitutes(
             )
         position = positions[0]
     if direction is None:
-        likeliest = language_model.substitutes(tokens, position, top=top)
+        words = language_model.substitutes(tokens, position, top=top)
     else:
-        likeliest = language_model.likeliest(
-            tokens, position, top=top, direction=direction
-        )
-    for other, log_probability in likeliest:
+        words = language_model.likeliest(tokens, position, top=top, direction=direction)
+    for other, log_probability in words:
         print(f"{math.exp(log_probability):9.3%}  {other}")

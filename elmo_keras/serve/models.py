@@ -50,9 +50,7 @@ class Models:
         """Adds a number, which may be negative, to the bytes of bodies in memory."""
         with self._lock:
             if n_bytes > 0 and self.held + n_bytes > self._max_held:
-                raise too_much(
-                    "The server holds other large requests. Try again later."
-                )
+                raise too_much("The server holds large requests. Try again later.")
             self.held += n_bytes
 
     @contextlib.contextmanager

@@ -161,9 +161,7 @@ class RunSettings:
             raise ValueError("`options` and `weights` should be given together.")
         for name, excluded in ("init", "options"), ("zero_state", "published_state"):
             if getattr(self, name) is not None and getattr(self, excluded):
-                raise ValueError(
-                    f"`{name}` and `{excluded}` exclude each other. Give one."
-                )
+                raise ValueError(f"`{name}` excludes `{excluded}`. Give one.")
         surplus, reason = sorted(self.character_options), ""
         if self.model:
             surplus += [name for name in ("preset", "tokens") if getattr(self, name)]

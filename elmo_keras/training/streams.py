@@ -288,14 +288,10 @@ class FixedShapes(NamedTuple):
         for row, n_windows in zip(windows_of_pieces, windows):
             longest = np.sort(n_windows)[::-1][::size]
             row[: len(longest)] = longest
-        windows_of_pieces = np.minimum(
-            windows_of_pieces.max(axis=0) + 1, max_windows
-        ).tolist()
+        most = np.minimum(windows_of_pieces.max(axis=0) + 1, max_windows).tolist()
         # A piece of the longest words of any text: some size has room for every batch.
-        windows_of_pieces[0] = max_windows
-        return cls(
-            size, tuple(windows_of_pieces), int(np.ceil(max(candidates) * SPARE))
-        )
+        most[0] = max_windows
+        return cls(size, tuple(most), int(np.ceil(max(candidates) * SPARE)))
 
     def arrange(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The index of the word in each slot, and the slot of each word, by its windows.

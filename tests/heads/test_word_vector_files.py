@@ -58,7 +58,7 @@ def test_only_wanted_words_are_kept_and_the_first_of_repeated_ones(tmp_path):
             "Word 5 should have 3 numbers. Its line: b'last",
         ),
         (vector_text() + b"last 0.5 x 1\n", "Word 5, 'last', should have 3 finite"),
-        (b"9 3\n" + vector_text(), "Line 1 says 9 words. The file ends after 4"),
+        (b"9 3\n" + vector_text(), "Line 1 says 9 words. The file has 4"),
         (
             b"1 3\nthe " + VECTORS[0].tobytes(),
             "as text, plain or gzipped. Word 1 should",

@@ -72,7 +72,7 @@ def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):
     vocabulary = Vocabulary.count([["a", "model"]])
     save_model(tmp_path / "lm", random_bilm(config, len(vocabulary)), vocabulary)
     status, _, error = run("fetch", "small", "--softmax")
-    assert status == WRONG_INPUT and "No softmax of small is published." in error
+    assert status == WRONG_INPUT and "small has no softmax." in error
     size = "2x4096_512_2048cnn_2xhighway_5.5B"
     files = {
         f"elmo_{size}_options.json": "options.json",

@@ -130,7 +130,7 @@ def test_messages_and_bodies_that_are_held_are_bounded_together(
     with stand_in.closed_gate(server, monkeypatch) as gate:
         calls = [stub.Predict.future(large, PATIENCE) for _ in range(4)]
         wait_until(lambda: server.models.held > 4 * 10**6)
-        with refused(Code.RESOURCE_EXHAUSTED, "other large requests"):
+        with refused(Code.RESOURCE_EXHAUSTED, "large requests"):
             stub.Predict(large, PATIENCE)
         assert ask(server.rest_port, PREDICT, body).status == 429
         gate.open()

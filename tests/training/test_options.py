@@ -41,8 +41,8 @@ def test_fine_tuning_has_defaults_of_its_own(files):
         (["--tokens", "--cut-at", "byte"], "--cut-at should be left out: a model of"),
         (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts"),
         (["--epochs", "0"], "Invalid value for --epochs: Must be >= 1"),
-        (["--zero-state", "1", "--published-state"], "--zero-state and --published-s"),
-        ("--init m --options o --weights w".split(), "--init and --options exclude"),
+        (["--zero-state", "1", "--published-state"], "--zero-state excludes --publish"),
+        ("--init m --options o --weights w".split(), "--init excludes --options. Give"),
         (["--raw-text", "--tokenizer", "spaces"], "--tokenizer should be left out"),
     ],
 )

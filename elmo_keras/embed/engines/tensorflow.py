@@ -190,9 +190,8 @@ class CompiledEngine(TensorFlowEngine):
 
 def engine_of_devices() -> type[TensorFlowEngine]:
     """The engine for a GPU, if there is one, or for CPUs."""
-    return (
-        CompiledEngine if tf.config.list_physical_devices("GPU") else TensorFlowEngine
-    )
+    on_gpu = tf.config.list_physical_devices("GPU")
+    return CompiledEngine if on_gpu else TensorFlowEngine
 
 
 def next_size(n: int, growth: float, first: int = 1) -> int:

@@ -291,9 +291,8 @@ class CoreferenceModel(TaskModel):
     def data_loss(self, x, y, y_pred):
         scores, clusters = y_pred["scores"], _cluster_ids(y_pred, y[0])
         right = tf.where(_are_right(y_pred, clusters), scores, scores.dtype.min)
-        losses = tf.reduce_logsumexp(scores, axis=1) - tf.reduce_logsumexp(
-            right, axis=1
-        )
+        losses = tf.reduce_logsumexp(scores, axis=1)
+        losses -= tf.reduce_logsumexp(right, axis=1)
         if self.singletons:
             losses += tf.nn.sigmoid_cross_entropy_with_logits(
                 tf.cast(clusters > 0, scores.dtype), y_pred["mention_scores"]

@@ -99,9 +99,7 @@ def read_tree_rows(rows: Rows, source: str | Path) -> list[dict]:
             is_list = isinstance(values, list) and len(values) == n > 0
             if not is_list or not all(isinstance(x, str) for x in values):
                 type_ = "number" if name == "head" else "str"
-                raise ValueError(
-                    f"`{name}` should be a list with a {type_} for each token"
-                )
+                raise ValueError(f"`{name}` should hold a {type_} for each token")
             columns.append(values)
         *columns, marks = columns
         joined = {i for i, mark in enumerate(marks, 1) if mark == JOINED[1]}

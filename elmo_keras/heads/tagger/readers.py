@@ -81,9 +81,8 @@ def _read_sentences(path, sentences, parse, *, as_bio):
     for block in sentences:
         if rows := parse_all(path, block, parse):
             tokens, tags = map(list, zip(*rows))
-            examples.append(
-                {"tokens": tokens, "tags": to_bio(tags) if as_bio else tags}
-            )
+            tags = to_bio(tags) if as_bio else tags
+            examples.append({"tokens": tokens, "tags": tags})
     return check_any(path, examples)
 
 

@@ -53,15 +53,15 @@ ROW = {"tokens": ["Cats", "sat"], "upos": ["NOUN", "VERB"], "head": [2, 0]}
 ROW |= {"deprel": ["nsubj", "root"]}
 FORM = "a form, a part of speech, a head and a relation"
 WRONG_ROWS = [
-    ({"tokens": "Cats sat"}, "`tokens` should be a list with a str for each token"),
-    ({"tokens": []}, "`tokens` should be a list"),
+    ({"tokens": "Cats sat"}, "`tokens` should hold a str for each token"),
+    ({"tokens": []}, "`tokens` should hold a str"),
     ({"tokens": ["", "sat"]}, FORM),
-    ({"upos": None}, "`upos` should be a list with a str for each token"),
-    ({"upos": [7, 3]}, "`upos` should be a list with a str"),
+    ({"upos": None}, "`upos` should hold a str for each token"),
+    ({"upos": [7, 3]}, "`upos` should hold a str"),
     ({"upos": ["NOUN", "_"]}, FORM),
-    ({"feats": ["_"]}, "`feats` should be a list"),
-    ({"deprel": ["nsubj"]}, "`deprel` should be a list"),
-    ({"head": [2]}, "`head` should be a list with a number for each token"),
+    ({"feats": ["_"]}, "`feats` should hold a str"),
+    ({"deprel": ["nsubj"]}, "`deprel` should hold a str"),
+    ({"head": [2]}, "`head` should hold a number for each token"),
     ({"head": ["None", "0"]}, FORM),
     ({"head": [2, 3]}, "heads should be words of the sentence"),
     ({"head": [0, 2]}, "form a circle: 2 → 2"),
