@@ -223,7 +223,7 @@ class Elmo(keras.layers.Layer):
 
     def __call__(self, inputs, *args, **kwargs):
         check_process()
-        inputs = self._checked(inputs)
+        inputs = self._convert_inputs(inputs)
         warn_of_replicas(inputs)
         return super().__call__(inputs, *args, **kwargs)
 
@@ -245,7 +245,7 @@ class Elmo(keras.layers.Layer):
         """
         if not self.built:
             self.build()
-        return _stack(*self._bilm_layers(self._checked(inputs), training))
+        return _stack(*self._bilm_layers(self._convert_inputs(inputs), training))
 
     def _bilm_layers(self, inputs, training):
         """The layers at the output's real tokens (tokens, dim), and its mask."""
@@ -270,10 +270,10 @@ class Elmo(keras.layers.Layer):
         if not self.trainable_bilm:
             layers = [tf.stop_gradient(h) for h in layers]
         if self.keep_sentence_boundaries:
-            mask = _with_boundaries(mask)
+            mask = _add_boundaries(mask)
         return layers, mask
 
-    def _checked(self, inputs):
+    def _convert_inputs(self, inputs):
         """The inputs, with lists and arrays of `str` as a tensor."""
         inputs = string_tensor(inputs)
         if is_placeholder(inputs) and inputs.shape.rank == 3:
@@ -308,7 +308,7 @@ class Elmo(keras.layers.Layer):
             return None  # a functional model computes its masks when it runs
         inputs, mask = dense_tokens(inputs)
         if self.keep_sentence_boundaries and not inputs.dtype.is_floating:
-            mask = _with_boundaries(mask)
+            mask = _add_boundaries(mask)
         return mask if self.num_representations == 1 else [mask] * len(self.mixes)
 
     def compute_output_shape(self, input_shape):
@@ -341,7 +341,7 @@ def _stack(layers, mask):
     return tf.stack([padded(h, mask) for h in layers], axis=1)
 
 
-def _with_boundaries(mask):
+def _add_boundaries(mask):
     """A mask (batch, time) with `<S>` and `</S>`: (batch, time + 2)."""
     mask = tf.pad(mask, [[0, 0], [1, 1]])
     steps = tf.range(tf.shape(mask)[1])

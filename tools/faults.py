@@ -160,8 +160,8 @@ FAULTS = [
     # Vectors.
     Fault(  # in the order of the batches
         "elmo_keras/embed/embedder.py",
-        "for array in in_turn(self._computed(tokens, n_sentences, bar)):",
-        "for _, array in self._computed(tokens, n_sentences, bar):",
+        "for array in in_turn(self._compute(tokens, n_sentences, bar)):",
+        "for _, array in self._compute(tokens, n_sentences, bar):",
         "tests/embed/test_embedder.py",
     ),
     Fault(  # a part that the disk has changed is taken for a whole one

@@ -188,8 +188,8 @@ class _Lines:
 
     def __iter__(self) -> Iterator[list[bytes]]:
         for i, (line, _) in enumerate(self._rows):
-            sentence, other = divmod(i - self._first, self._step)
-            if not other:
+            sentence, remainder = divmod(i - self._first, self._step)
+            if not remainder:
                 self._texts[sentence] = line  # pyright: ignore[reportArgumentType]
                 yield line.split()  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -225,10 +225,10 @@ class Embedder:
         n_sentences = len(sentences) if isinstance(sentences, Sized) else None
         tokens = tokens_of_sentences(sentences, self._tokenizer)
         with Progress(progress=progress) as bar:
-            for array in in_turn(self._computed(tokens, n_sentences, bar)):
+            for array in in_turn(self._compute(tokens, n_sentences, bar)):
                 yield _normalize(array) if normalize else array
 
-    def _computed(self, tokens, n_sentences, bar):
+    def _compute(self, tokens, n_sentences, bar):
         """The index of each sentence and its array, in the order of the work."""
         n_done, batches = 0, self.batches(tokens)
         for batch in read_ahead(batches) if self.engine.ahead else batches:

@@ -72,8 +72,8 @@ class BatchEmbedder:
                 f'"numpy". Received: {type(batch).__name__}'
             )
         present = batch.column_names if isinstance(batch, pa.Table) else batch
-        if taken := [name for name in names if name in present]:
-            raise ValueError(f"The batch already has a column `{taken[0]}`.")
+        if existing := [name for name in names if name in present]:
+            raise ValueError(f"The batch already has a column `{existing[0]}`.")
         sentences = [plain(value) for value in plain(batch[self._text_column])]
         vectors = list(self._embedder.stream(sentences))
         if isinstance(batch, pa.Table):

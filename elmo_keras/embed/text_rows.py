@@ -84,14 +84,14 @@ class TextRows:
         for path, size in zip(self._paths, self._sizes):
             with path.open("rb") as file:
                 before = os.fstat(file.fileno())
-                for row, position in self._rows_of(file, path, size):
+                for row, position in self._read_file(file, path, size):
                     self._n_read += 1
                     self._n_bytes = n_bytes + position
                     yield row
                 check_unchanged(file, before, path)
             n_bytes += size
 
-    def _rows_of(self, file, path, size):
+    def _read_file(self, file, path, size):
         if path.suffix.lower() == ".parquet" and not self._only_lines:
             return self._read_parquet(file, path, size)
         if self._column_of_parquet is not None:

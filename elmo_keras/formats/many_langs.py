@@ -39,7 +39,7 @@ def read_many_langs(folder: Path) -> ModelFiles:
     embedder, encoder = (_tensors(folder / n) for n in (TOKEN_EMBEDDER, ENCODER))
     settings = _settings(folder)
     try:
-        settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
+        settings = settings or _add_sizes(_SAMPLE, embedder, encoder)
         dictionary = _dictionary(folder, embedder, settings["token_embedder"])
         config = _config(settings, dictionary)
         datasets = _embedder_arrays(embedder, config) | _encoder_arrays(encoder, config)
@@ -80,7 +80,7 @@ def _settings(folder) -> dict[str, Any] | None:
     return settings
 
 
-def _with_sizes(settings, embedder, encoder):
+def _add_sizes(settings, embedder, encoder):
     none = np.zeros((0, 0))
     widths = _count(embedder, "convolutions.{}.weight")
     shapes = [embedder[f"convolutions.{i}.weight"].shape for i in range(widths)]
@@ -199,15 +199,15 @@ def _encoder_arrays(tensors, config):
     arrays = {}
     for d, direction in enumerate(("forward", "backward")):
         for j in range(config.n_layers):
-            theirs = f"{direction}_layer_{j}"
-            ours = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
+            layer = f"{direction}_layer_{j}"
+            cell = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
             kernels = (
-                _gates(tensors.pop(f"{theirs}.{part}_linearity.weight")).T
+                _gates(tensors.pop(f"{layer}.{part}_linearity.weight")).T
                 for part in ("input", "state")
             )
-            arrays[f"{ours}/W_0"] = np.concatenate([*kernels])
-            arrays[f"{ours}/B"] = _gates(tensors.pop(f"{theirs}.state_linearity.bias"))
-            arrays[f"{ours}/W_P_0"] = tensors.pop(f"{theirs}.state_projection.weight").T
+            arrays[f"{cell}/W_0"] = np.concatenate([*kernels])
+            arrays[f"{cell}/B"] = _gates(tensors.pop(f"{layer}.state_linearity.bias"))
+            arrays[f"{cell}/W_P_0"] = tensors.pop(f"{layer}.state_projection.weight").T
     return arrays
 
 

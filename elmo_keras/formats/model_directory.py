@@ -89,7 +89,7 @@ def find_model(
         options = read_options(_existing(model))
         vocabulary = _vocabulary(model.parent) if is_of_tokens(options) else None
         return ModelFiles(
-            config=to_config(options, _dictionary_of(options, vocabulary)),
+            config=to_config(options, _find_dictionary(options, vocabulary)),
             vocabulary_path=vocabulary,
             options=options,
             datasets=open_hdf5(_existing(Path(weights))).datasets,
@@ -132,7 +132,7 @@ def _read_model_directory(folder):
     """A model directory of this package, or options and HDF5 weights of any names."""
     options = read_options(_require(folder, OPTIONS, f"*{OPTIONS}"))
     datasets, vocabulary = _weights(folder, options), _vocabulary(folder)
-    dictionary = _dictionary_of(options, vocabulary)
+    dictionary = _find_dictionary(options, vocabulary)
     if has_dictionary(options) and not is_of_tokens(options):
         dictionary = _dictionary(folder, options)
     config, mix = to_config(options, dictionary), folder / MIX
@@ -162,7 +162,7 @@ def _weights(folder, options):
     return {**first, **second}
 
 
-def _dictionary_of(options, vocabulary):
+def _find_dictionary(options, vocabulary):
     """The dictionary of a language model of tokens is its vocabulary."""
     if not is_of_tokens(options) or vocabulary is None:
         return None
@@ -191,7 +191,7 @@ def _read_bilm_tf(prefix):
     options, vocabulary = read_options(path), _vocabulary(prefix.parent)
     datasets, accumulators = read_checkpoint(prefix)
     return ModelFiles(
-        config=to_config(options, _dictionary_of(options, vocabulary)),
+        config=to_config(options, _find_dictionary(options, vocabulary)),
         options=options,
         datasets=datasets,
         accumulators=accumulators,

@@ -71,8 +71,8 @@ def to_config(
         if value is not None:
             fields[field] = value
         elif field in ("units", "projection_dim", "filters"):
-            lacking = f"The options lack `{'.'.join(path)}`."
-            raise ValueError(f"{lacking} Received: {shortened(options)}")
+            reason = f"The options lack `{'.'.join(path)}`."
+            raise ValueError(f"{reason} Received: {shortened(options)}")
     return ElmoConfig(**fields, dictionary=dictionary)
 
 

@@ -40,7 +40,7 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
         f"{name} should be a complete dictionary of tensors, saved by torch.save. Get "
         "the file again."
     ):
-        read = _in_zip if content[:4] == b"PK\3\4" else _in_pickles
+        read = _read_zip if content[:4] == b"PK\3\4" else _read_pickles
         tensors, values = read(content)
         if not isinstance(tensors, dict):
             raise ValueError(f"It holds a {type(tensors).__name__}.")
@@ -50,7 +50,7 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
         return arrays
 
 
-def _in_zip(content):
+def _read_zip(content):
     """The unpickled object, and key → bytes of its storages, from a zip."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
@@ -68,7 +68,7 @@ def _in_zip(content):
         return tensors, {key: archive.read(f"{folder}data/{key}") for key in keys}
 
 
-def _in_pickles(content):
+def _read_pickles(content):
     """The same from pickles in a row and the values after them."""
     file = io.BytesIO(content)
     if [_unpickle(file) for _ in range(2)] != [_MAGIC, _PROTOCOL]:

@@ -19,7 +19,7 @@ from elmo_keras.formats.published import (
     softmax_rows,
 )
 from elmo_keras.formats.quantise import write_packed
-from elmo_keras.layers.blocked_weights import blocked, unblock
+from elmo_keras.layers.blocked_weights import block, unblock
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
 
@@ -105,7 +105,7 @@ def split(
         rows = array[first : first + n_rows]
         first += n_rows
         if isinstance(variable, BlockedMatrix):
-            yield variable.variable, blocked(tf.constant(rows)).numpy()
+            yield variable.variable, block(tf.constant(rows)).numpy()
         else:
             yield variable, rows.reshape(variable.shape)
 

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.heads.token_vectors import TokenVectors, named_weights
-from elmo_keras.layers.blocked_weights import blocked
+from elmo_keras.layers.blocked_weights import block
 from elmo_keras.layers.flat_sentences import over_sentences, padded, real_tokens
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
 from elmo_keras.layers.recurrence import over_packed
@@ -100,7 +100,7 @@ def _run_over_sentences(x, lengths, lstm):
     zeros = tf.zeros((tf.size(lengths), cell.units), x.dtype)
     run = functools.partial(
         over_packed,
-        weights=Weights(kernel, blocked(recurrent_kernel), bias),
+        weights=Weights(kernel, block(recurrent_kernel), bias),
         clips=Clips(None, None),
         keep=True,
     )

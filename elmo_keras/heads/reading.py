@@ -37,10 +37,10 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     Lines of spaces and tabs at the end of the file are left out.
     """
     with Path(path).open("rb") as file:
-        yield from _number(file, path)
+        yield from _number_lines(file, path)
 
 
-def _number(file, path):
+def _number_lines(file, path):
     empty = []
     for line_number, content in enumerate(lines_of(file, path), 1):
         line = content.decode().rstrip("\r\n")
@@ -149,7 +149,7 @@ def _is_pair(value):
 
 
 def _table_rows(file, path):
-    lines = _number(file, path)
+    lines = _number_lines(file, path)
     _, head = next(lines, (1, ""))
     rows, names = ((n, line.split("\t")) for n, line in lines), head.split("\t")
     if len(names) == 1:

@@ -91,11 +91,11 @@ def list_models(words: Sequence[str] = (), *, downloads: bool = True) -> str:
             model.layout,
             model.licence,
             "by hand" if model.unavailable else _megabytes(model.megabytes),
-            _cached(sizes.pop(folder_name(model.name), 0)),
+            _megabytes(sizes.pop(folder_name(model.name), 0) / 1e6),
         ]
         for model in (*in_package, *(published if downloads else here))
     ]
-    rows += [[name, *5 * [""], _cached(size)] for name, size in sizes.items()]
+    rows += [[name, *5 * [""], _megabytes(size / 1e6)] for name, size in sizes.items()]
     lowered = [word.casefold() for word in words]
     shown = [row for row in rows if all(w in " ".join(row).casefold() for w in lowered)]
     table = markdown_table(HEAD, shown, N_TEXTS)
@@ -107,7 +107,3 @@ def list_models(words: Sequence[str] = (), *, downloads: bool = True) -> str:
 
 def _megabytes(size):
     return f"{size:,.{int(size < 10)}f}" if size else ""
-
-
-def _cached(size):
-    return f"{size / 1e6:,.1f}" if size else ""

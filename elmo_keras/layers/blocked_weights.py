@@ -28,10 +28,10 @@ class Blocked(keras.initializers.Initializer):
     def __call__(self, shape, dtype=None):
         deep, wide, depth, width = shape
         matrix = self.initializer((deep * depth, wide * width), dtype)
-        return blocked(tf.convert_to_tensor(matrix))  # pyright: ignore[reportArgumentType]
+        return block(tf.convert_to_tensor(matrix))  # pyright: ignore[reportArgumentType]
 
 
-def blocked(matrix):
+def block(matrix):
     deep, wide, depth, width = block_shape(*matrix.shape)
     return tf.transpose(tf.reshape(matrix, [deep, depth, wide, width]), [0, 2, 1, 3])
 
@@ -43,10 +43,10 @@ def unblock(blocks):
     return tf.reshape(tf.transpose(blocks, [0, 2, 1, 3]), [deep * depth, wide * width])
 
 
-def transposed(blocks):
+def transpose(blocks):
     deep, wide, depth, width = blocks.shape
     matrix = tf.transpose(blocks, [1, 3, 0, 2])  # (wide, width, deep, depth)
-    return blocked(tf.reshape(matrix, [wide * width, deep * depth]))
+    return block(tf.reshape(matrix, [wide * width, deep * depth]))
 
 
 def product(x, blocks):

@@ -170,9 +170,9 @@ class CharacterCNN(keras.layers.Layer):
             ranks = tf.math.invert_permutation(order)
         if training and self.trainable:
             characters = self._characters(words)
-            vectors = self._learned(ngram_maxima, characters, ends, words=words)
+            vectors = self._call_maxima(ngram_maxima, characters, ends, words=words)
         else:
-            vectors = self._in_pieces(words, ends)
+            vectors = self._call_sorted(words, ends)
         vectors = tf.gather(vectors, ranks)
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
@@ -187,7 +187,7 @@ class CharacterCNN(keras.layers.Layer):
         if not self.n_characters:
             return self.call(words)
         characters = [self._characters(piece) for piece in pieces]
-        return self._learned(maxima_of_pieces, characters, words=words)
+        return self._call_maxima(maxima_of_pieces, characters, words=words)
 
     def _characters(self, words):
         return words[:, 1:] if self.n_words else words
@@ -205,14 +205,14 @@ class CharacterCNN(keras.layers.Layer):
         """The vectors of all ids; 0 is a masked position."""
         return tf.pad(self._compute(self.embeddings), [[1, 0], [0, 0]])
 
-    def _learned(self, maxima, *characters, words):
+    def _call_maxima(self, maxima, *characters, words):
         """The vectors of all words, with their activations kept for the gradient."""
         kernels = [self._compute(kernel) for kernel in self.kernels]
         x = maxima(*characters, self._table(), kernels=kernels)
         x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)  # pyright: ignore[reportOperatorIssue]
         return self._project_maxima(x, words)
 
-    def _in_pieces(self, words, ends):
+    def _call_sorted(self, words, ends):
         """The vectors of words that are sorted by length."""
         n_words = tf.shape(words)[0]
         n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)

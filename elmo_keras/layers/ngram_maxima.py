@@ -44,7 +44,7 @@ def ngram_maxima(words, ends, table, *, kernels):
 
         return maxima, gradient
 
-    return run(_with_outside(table), _joined(kernels, width))
+    return run(_add_outside(table), _join_kernels(kernels, width))
 
 
 def maxima_of_pieces(pieces, table, *, kernels):
@@ -74,16 +74,16 @@ def maxima_of_pieces(pieces, table, *, kernels):
 
         return tf.concat([highest for highest, *_ in results], axis=0), gradient
 
-    return run(_with_outside(table), _joined(kernels, width))
+    return run(_add_outside(table), _join_kernels(kernels, width))
 
 
-def _with_outside(table):
+def _add_outside(table):
     """The table with a row for positions after the last one, marked by one more feature."""
     outside = tf.one_hot([table.shape[1]], table.shape[1] + 1, dtype=table.dtype)
     return tf.concat([tf.pad(table, [[0, 0], [0, 1]]), outside], axis=0)
 
 
-def _joined(kernels, width):
+def _join_kernels(kernels, width):
     """All filters at the greatest width; windows beyond the word score very low."""
     groups = []
     for kernel in kernels:
@@ -196,5 +196,5 @@ def _sum_dtype(upstream):
 
 
 def _gradients(d_table, d_kernel, dtype):
-    """The gradients of `_with_outside`'s table and of the kernel."""
+    """The gradients of `_add_outside`'s table and of the kernel."""
     return tf.cast(tf.pad(d_table, [[0, 0], [0, 1]]), dtype), tf.cast(d_kernel, dtype)

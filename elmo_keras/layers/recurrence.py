@@ -11,7 +11,7 @@ import functools
 import tensorflow as tf
 
 from elmo_keras.layers import lstm_cell
-from elmo_keras.layers.blocked_weights import blocked, product, transposed
+from elmo_keras.layers.blocked_weights import block, product, transpose
 from elmo_keras.layers.loops import HOST, rows_array, write_all
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
 
@@ -176,12 +176,12 @@ def _backward(x, sizes, weights, state, clips, activations, d_outputs, d_last):
         tf.matmul(d_gates, weights.kernel, transpose_b=True),
         *d_state,
         tf.matmul(x, d_gates, transpose_a=True),
-        blocked(tf.matmul(outputs_before, d_gates, transpose_a=True)),
+        block(tf.matmul(outputs_before, d_gates, transpose_a=True)),
         tf.reduce_sum(tf.cast(d_gates, weights.bias.dtype), axis=0),
     ]
     if weights.projection_kernel is not None:
         hidden = tf.cast(gates[3] * tanh, x.dtype)
-        gradients.append(blocked(tf.matmul(hidden, d_projected, transpose_a=True)))
+        gradients.append(block(tf.matmul(hidden, d_projected, transpose_a=True)))
     return gradients
 
 
@@ -202,9 +202,9 @@ def _before(sizes, first, outputs, cells):
 
 def _through_steps(steps, weights, *, factors, unclipped, d_outputs, d_last):
     """Gradients of gate inputs, of unclipped outputs (both packed) and of the state."""
-    recurrent_kernel = transposed(weights.recurrent_kernel)
+    recurrent_kernel = transpose(weights.recurrent_kernel)
     projects = weights.projection_kernel is not None
-    projection_kernel = transposed(weights.projection_kernel) if projects else None
+    projection_kernel = transpose(weights.projection_kernel) if projects else None
     units = d_last.cell.shape[1]
 
     def one_step(step, d_rows, arrays):

@@ -32,7 +32,7 @@ def decode(
     body: bytes | bytearray, servable: Servable, seconds: float
 ) -> tuple[Request, bool]:
     """A request, and whether it is in column form."""
-    content = _parsed(body)
+    content = _parse(body)
     signature = servable.signature(content.get("signature_name", ""))
     as_columns = COLUMNS in content
     columns = _columns if as_columns else _rows_to_columns
@@ -41,7 +41,7 @@ def decode(
     return Request(servable, signature, inputs, keys, seconds), as_columns
 
 
-def _parsed(body):
+def _parse(body):
     try:
         content = orjson.loads(body.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as error:

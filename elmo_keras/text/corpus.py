@@ -98,8 +98,8 @@ class Corpus:
     @classmethod
     def _open(cls, folder, digest):
         words = tuple((folder / _WORDS).read_bytes().decode().split("\n"))
-        tokens = _mapped(folder / _TOKENS, np.int32)
-        return cls(words, tokens, _mapped(folder / _ENDS, np.int64), digest)
+        tokens = _map_file(folder / _TOKENS, np.int32)
+        return cls(words, tokens, _map_file(folder / _ENDS, np.int64), digest)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -150,7 +150,7 @@ def _write_ids(sentences, tokens, ends):
     return tuple(ids), digest.hexdigest()
 
 
-def _mapped(path, dtype):
+def _map_file(path, dtype):
     if not path.stat().st_size:  # an empty file can't be mapped
         return np.zeros(0, dtype)
     return np.memmap(path, dtype, "r")

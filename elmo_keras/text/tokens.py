@@ -132,7 +132,7 @@ def string_tensor(inputs):
     if not isinstance(inputs, (list, tuple)):
         return inputs
     if inputs and isinstance(inputs[0], (str, bytes)):
-        return tf.constant(_encoded(inputs), tf.string)
+        return tf.constant(_encode_row(inputs), tf.string)
     return padded_tokens(inputs, min_time=0)
 
 
@@ -149,7 +149,7 @@ def is_placeholder(inputs) -> bool:
 
 def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
     """Lists of tokens as a string tensor `(sentences, time)`, padded with `""`."""
-    lists = [_encoded(row) for row in sentences]
+    lists = [_encode_row(row) for row in sentences]
     warn_of_spaces(b"".join(token for row in lists for token in row))
     rows = [np.array(row, object) for row in lists]
     narrowest = np.full(min_time, b"", object)
@@ -163,7 +163,7 @@ def pad_ragged(tokens: tf.RaggedTensor) -> tf.Tensor:
     return tf.pad(dense, [[0, 0], [0, missing]], constant_values="")  # pyright: ignore[reportArgumentType]
 
 
-def _encoded(row):
+def _encode_row(row):
     row = plain(row)
     is_list = isinstance(row, (list, tuple))
     wrong = [x for x in row if not isinstance(x, (str, bytes))] if is_list else [row]

@@ -119,7 +119,7 @@ def _cut(*pairs: tuple[str, str]) -> Rule:
     return _whole(f"(?:{words})"), _whole(first + CUT + last)
 
 
-def _quoted(contractions: str) -> Rule:
+def _cut_apostrophe(contractions: str) -> Rule:
     """Cuts an apostrophe from the word after it, but for these words."""
     return (
         _whole(f"({APOSTROPHE})(?:({contractions})|({LETTER}[^{MARK}]*))"),
@@ -152,7 +152,7 @@ RULES = {
     "words": [
         _tokens(_word(".,'’·/&-", ".,'’·/&:-"), r"\.+|!+|\?+|~+|-{2,}|—+|–+|''|``"),
         _CONTRACTIONS,
-        _quoted(f"{_CLITICS}|{_ELISIONS}"),
+        _cut_apostrophe(f"{_CLITICS}|{_ELISIONS}"),
         *_ABBREVIATED,
         # A number keeps its % beside Hangul.
         (f"([0-9]){CUT}%({MARK} ?{MARK}[가-힣])", r"\1%\2"),
@@ -169,7 +169,7 @@ RULES = {
             HANDLE,
         ),
         _CONTRACTIONS,
-        _quoted(
+        _cut_apostrophe(
             rf"{_CLITICS}|{_ELISIONS}|[0-9]0s|[0-9]{{2}}|"
             + _either_case("n", "til", "cause", "bout")
         ),
@@ -201,7 +201,7 @@ RULES = {
     "gsd": [
         _tokens(_GSD_WORD, r"\.{3,}|!+|\?+|-{2,}|''|``|\^\^"),
         _CONTRACTIONS,
-        _quoted(f"{_CLITICS}|{_ELISIONS}"),
+        _cut_apostrophe(f"{_CLITICS}|{_ELISIONS}"),
         ("ㆍ", f"{CUT}ㆍ{CUT}"),
         *_ABBREVIATED,
     ],

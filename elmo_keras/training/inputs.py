@@ -53,7 +53,7 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
     """Reads everything that a run starts from; `cache` keeps the text as word ids."""
     pretrained = softmax_vocabulary = model_vocabulary = None
     if settings.model is not None:
-        pretrained = _pretrained(settings, data)
+        pretrained = _find_pretrained(settings, data)
         config = pretrained.config
         if pretrained.has_softmax and not settings.new_softmax:
             softmax_vocabulary = pretrained.vocabulary
@@ -109,7 +109,7 @@ def _texts(data, config, cache):
     return valid, Corpus.from_sentences(itertools.chain(*topics))
 
 
-def _pretrained(settings, data):
+def _find_pretrained(settings, data):
     files = find_model(settings.model, weights=settings.weights, prefer_checkpoint=True)
     # The user's vocabulary of a checkpoint counts, whatever lies beside it.
     if data.vocabulary and (files.vocabulary_path is None or files.is_checkpoint):

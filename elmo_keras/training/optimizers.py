@@ -68,13 +68,13 @@ class Muon(keras.optimizers.Adam):
             return
         momentum = self._momentums[index]
         self.assign(momentum, 0.95 * momentum + gradient)
-        update = _orthogonalized(gradient + 0.95 * momentum)
+        update = _orthogonalize(gradient + 0.95 * momentum)
         longest = max(update.shape[-2:])  # pyright: ignore[reportArgumentType]
         size = 0.2 * longest**0.5  # the size of a usual update of Adam
         self.assign_sub(variable, tf.cast(learning_rate, update.dtype) * size * update)
 
 
-def _orthogonalized(x):
+def _orthogonalize(x):
     """About U Vᵀ of the matrix x = U S Vᵀ, by five iterations of Newton and Schulz."""
     matrix = tf.reshape(x, x.shape[-2:])  # (1, 1, units, n) in the LSTM
     matrix /= tf.norm(matrix) + 1e-7

@@ -121,12 +121,12 @@ def stream_losses(
     words = tf.unstack(batch["words"], num=2)
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         # Both streams come in reading order, so neither is reversed here.
-        x = _by_steps(tf.gather(vectors, words[d]))
+        x = _time_major(tf.gather(vectors, words[d]))
         outputs, rows = direction.call_rows(x, continuing, state[d], masks=masks[d])
         last.append(rows)
         targets = batch["targets"][d]
         shape, x = targets.shape, outputs[-1]
-        x = _by_steps(tf.reshape(x, [*shape[::-1], x.shape[1]]))  # row by row again
+        x = _time_major(tf.reshape(x, [*shape[::-1], x.shape[1]]))  # row by row again
         targets = tf.reshape(targets, [-1])
         if "candidates" in batch:
             token_losses = sampled_softmax_losses(
@@ -161,7 +161,7 @@ def _softmax_rows(softmax, batch):
     return [tf.gather(w, batch["candidates"]) for w in table]
 
 
-def _by_steps(rows):
+def _time_major(rows):
     """The tokens of rows (batch, time, dim), step by step: (time · batch, dim)."""
     return tf.reshape(tf.transpose(rows, [1, 0, 2]), [-1, rows.shape[2]])
 

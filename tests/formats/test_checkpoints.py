@@ -10,7 +10,7 @@ import pytest
 
 from elmo_keras import Elmo, LanguageModel
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
-from elmo_keras.layers.blocked_weights import blocked
+from elmo_keras.layers.blocked_weights import block
 from tests.formats.conftest import TOKENS, assert_same, tarred
 from tests.support import hub_modules, tf1_checkpoints
 from tests.support.hub_modules import BILM_TF_MIX, GAMMA, SCALARS
@@ -58,7 +58,7 @@ def test_weights_are_those_in_hdf5_and_accumulators_are_in_their_order(
     cnn = bilm.token_representation
     for weight, accumulator in [
         (lstm.kernel, cell[:5]),
-        (lstm.recurrent_kernel, blocked(cell[5:])),
+        (lstm.recurrent_kernel, block(cell[5:])),
         (cnn.kernels[2], values["lm/CNN/W_cnn_2/Adagrad"][0]),
         (cnn.embeddings, values["lm/char_embed/Adagrad"]),
         (bilm.softmax.kernel, values["lm/softmax/W/Adagrad"]),

@@ -55,7 +55,7 @@ def lstm_with_values(reverse):
     lstm = ProjectedLSTM(UNITS, DIM, **clips, **options)
     lstm.build((None, None, 3))
     kernel, recurrent, bias, projection = (v.numpy() for v in VALUES[3:])
-    recurrent, projection = map(blocked_weights.blocked, (recurrent, projection))
+    recurrent, projection = map(blocked_weights.block, (recurrent, projection))
     lstm.set_weights([kernel, recurrent, bias, projection])
     return lstm
 

@@ -245,8 +245,8 @@ def ask(
     ]
     for part in texts:
         loaded.check_script(part)
-    read, *asked = texts
-    pairs = [(question, read) for question in asked]
+    passage, *question_texts = texts
+    pairs = [(question, passage) for question in question_texts]
     results = loaded.best(pairs, answers, progress=True)
     for question, best_answers in zip(questions, results):
         print(printable(question))
@@ -256,7 +256,7 @@ def ask(
                 continue
             sentence = next(
                 context[spans[0][0] : spans[-1][1]]
-                for spans in read.spans
+                for spans in passage.spans
                 if spans[-1][1] > best["start"]
             )
             answer = printable(best["text"])

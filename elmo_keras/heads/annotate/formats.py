@@ -81,14 +81,14 @@ def conllu(text: Text, pipelines: Sequence[Pipeline], predictions: list) -> str:
             after = [field for field in spaces[end - 1] if field not in before]
             spaces[first:end] = [[]] * (end - first)
             form = text.piece(spans[first][0], spans[end - 1][1])
-            row = [f"{first + 1}-{end}", form, *"_______", _joined(before + after)]
+            row = [f"{first + 1}-{end}", form, *"_______", _misc(before + after)]
             rows[first].append(row)
-        blank, others = "_" * len(tokens), len(tokens) - 1
+        empty, others = "_" * len(tokens), len(tokens) - 1
         flat = {"head": [0] + others * [1], "deprel": [ROOT] + others * ["dep"]}
-        columns = flat | tree | {"upos": tags or blank}
-        table = [columns.get(name, blank) for name in WORD_COLUMNS]
+        columns = flat | tree | {"upos": tags or empty}
+        table = [columns.get(name, empty) for name in WORD_COLUMNS]
         for n, (span, fields, values) in enumerate(zip(spans, misc, zip(*table))):
-            row = [n + 1, text.piece(*span), *values, "_", _joined(fields + spaces[n])]
+            row = [n + 1, text.piece(*span), *values, "_", _misc(fields + spaces[n])]
             rows[n].append(row)
         lines += ["\t".join(map(str, row)) + "\n" for row in join(rows)]
         lines.append("\n")
@@ -105,7 +105,7 @@ def _multiword(joined):
             first = i
 
 
-def _joined(fields):
+def _misc(fields):
     return "|".join(sorted(fields, key=str.lower)) or "_"
 
 

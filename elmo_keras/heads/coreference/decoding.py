@@ -54,11 +54,11 @@ def mention_scores(
     links = np.where(is_link, p[:, 1:], 0)
     onto = np.zeros(len(spans), p.dtype)
     np.maximum.at(onto, antecedents, links)
-    likely = np.maximum(links.sum(axis=1), onto)
+    probabilities = np.maximum(links.sum(axis=1), onto)
     if "mention_scores" in scores:
         alone = p[:, 0] / (1 + np.exp(-scores["mention_scores"]))
-        likely = np.where(likely, likely, alone)
-    pairs = zip(spans, likely.tolist())
+        probabilities = np.where(probabilities, probabilities, alone)
+    pairs = zip(spans, probabilities.tolist())
     return {span: score for span, score in pairs if span in index}
 
 

@@ -83,7 +83,7 @@ def _at_least_float32(scores):
 def best_tags(crf: Crf, scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """The best tags: int32 `(batch, time)`, −1 at padding."""
     time, onto = tf.shape(scores)[1], tf.transpose(crf.transitions)
-    scores, mask = _by_time(scores, mask)
+    scores, mask = _time_major(scores, mask)
     ends = _forward(crf, scores, mask, tf.reduce_max)
     tag = tf.argmax(ends[-1] + crf.last, axis=1, output_type=tf.int32)
 
@@ -115,7 +115,7 @@ def log_likelihood(
 
 def log_partition(crf: Crf, scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """log Σ exp score over all tag sequences: `(batch,)`."""
-    scores, mask = _by_time(scores, mask)
+    scores, mask = _time_major(scores, mask)
     totals = _forward(crf, scores, mask, tf.reduce_logsumexp)
     total = tf.reduce_logsumexp(totals[-1] + crf.last, axis=1)
     return tf.where(mask[0, :, 0], total, tf.zeros_like(total))
@@ -147,7 +147,7 @@ def log_marginals(
     precision. Returns log p and β, `(batch, time, tags)`, arbitrary but finite at
     padding; time is at least 1.
     """
-    x, real = _by_time(scores, mask)
+    x, real = _time_major(scores, mask)
     time = tf.shape(scores)[1]
 
     def forward(state, x):
@@ -190,7 +190,7 @@ def tag_log_probabilities(
     return at_tags(alone), at_tags(tf.nn.log_softmax(after, axis=2))
 
 
-def _by_time(scores, mask):
+def _time_major(scores, mask):
     """Scores `(time, batch, tags)`, and the mask `(time, batch, 1)`, with some padding.
 
     There are at least two positions, as `tf.scan` needs a step, and one after each token.

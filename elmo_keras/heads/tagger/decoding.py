@@ -55,7 +55,7 @@ class Crf(NamedTuple):
         of the token before, with α and β as in `crf.tag_log_probabilities`. A sentence has the
         same results alone and in any batch, to the last bit.
         """
-        order, bounds = _by_step(lengths)
+        order, bounds = _step_order(lengths)
         scores = np.ascontiguousarray(scores[order].T)
         likelihoods = np.exp(scores - scores.max(axis=0))
         transitions = np.exp(self.transitions)
@@ -97,7 +97,7 @@ class Crf(NamedTuple):
         return ids[inverse], alone[inverse], after[inverse]
 
 
-def _by_step(lengths):
+def _step_order(lengths):
     """The tokens of flat sentences step by step, and the bounds of each step.
 
     In a step, the tokens of the longest sentences come first.

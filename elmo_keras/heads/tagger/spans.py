@@ -246,9 +246,9 @@ def _labelled_spans(row) -> Sequence[Any] | None:
     """The spans of a row by its first annotator; None if it has none."""
     for key in _ANNOTATIONS:
         if key in row:
-            done = [a for a in row[key] if not a.get("was_cancelled")]
-            values = (r.get("value") for r in done[0]["result"]) if done else ()
-            return [*filter(_is_labelled, values)] if done else None
+            results = [a["result"] for a in row[key] if not a.get("was_cancelled")]
+            values = (r.get("value") for r in results[0]) if results else ()
+            return [*filter(_is_labelled, values)] if results else None
     # Label Studio's JSON_MIN names lists as the labelling interface does, if any.
     if "annotation_id" in row:
         lists = [value for value in row.values() if isinstance(value, list)]
@@ -283,7 +283,7 @@ def _tag(label):
     return re.sub(f"[{NO_LABEL}]+", "_", label)
 
 
-def _in_code_points(text, spans):
+def _to_code_points(text, spans):
     """The spans of a text, counted in code points.
 
     Label Studio counts as JavaScript does, in which 𝒜 and emoji are two characters.
@@ -323,20 +323,20 @@ def _sentences(document, tokenizer, unfit):
     begins, ends = [a for a, _ in tokens], [b for _, b in tokens]
     edges = {*itertools.accumulate(map(len, rows))}
     words = [normalize("NFC", text[a:b]) for a, b in tokens]
-    spans, left_out, taken = [], {}, set()
+    spans, left_out, covered = [], {}, set()
     bounds = [
         (line, span, *_bounds(document, line, span))
-        for line, span in _in_code_points(text, document.spans)
+        for line, span in _to_code_points(text, document.spans)
     ]
     for line, span, begin, end in sorted(bounds, key=lambda b: b[2] - b[3]):
         inside = range(bisect_right(ends, begin), bisect_left(begins, end))
         name = f"{document.path.name}:{line} {text[begin:end]!r}"
         if not inside:
             raise malformed(document.path, line, f"{text[begin:end]!r} is no word")
-        if not taken.isdisjoint(inside):
+        if not covered.isdisjoint(inside):
             unfit["all"].append(name)
             continue
-        taken.update(inside)
+        covered.update(inside)
         first, last = inside[0], inside[-1]
         spans.append((first, last + 1, _tag(span.label)))
         edges -= {*inside[1:]}
