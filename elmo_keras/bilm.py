@@ -130,15 +130,15 @@ class BidirectionalLanguageModel(keras.layers.Layer):
     def layers_of_sentences(
         self, tokens, lengths, *, keep_boundaries=False, training=False
     ):
-        """All layers of flat sentences, around each of which `<S>` and `</S>` are put.
+        """All layers of flat sentences, with `<S>` and `</S>` put around each.
 
         There is no padding, see `layers.flat_sentences`.
 
         Args:
             tokens: words, string `(tokens,)`; character ids, integers
                 `(tokens, characters)`; or vectors x, floats
-                `(tokens + 2 · sentences, projection_dim)`, among which those of `<S>`
-                and `</S>` are already.
+                `(tokens + 2 · sentences, projection_dim)`, which include those of
+                `<S>` and `</S>`.
             lengths: int32 `(sentences,)`, the number of tokens of each sentence.
             keep_boundaries: whether the result holds `<S>` and `</S>` as well.
             training: as in a call.

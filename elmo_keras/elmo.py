@@ -199,7 +199,7 @@ class Elmo(keras.layers.Layer):
             layers: as in the layer.
             mix: as in the layer; None for the model's own mix, if it comes with one
                 (`mix.json`, or that of a TF Hub module).
-            gamma: initial value of γ; None for that of the model's own mix, or 1.
+            gamma: initial value of γ; None for γ of the model's own mix, or 1.
             **kwargs: other arguments of the layer.
 
         Raises:

@@ -210,7 +210,7 @@ class LanguageModel:
     def likeliest(
         self, tokens: Sentence, position: int, *, top: int = 10, direction: str = "both"
     ) -> list[tuple[str, float]]:
-        """The words that are likeliest at a position, whatever word is there.
+        """The likeliest words at a position; the word that is there has no influence.
 
         Args:
             tokens: a sentence, a `str` or a list of its tokens.
@@ -236,8 +236,8 @@ class LanguageModel:
         """The likeliest words in place of a token, by both directions.
 
         Args:
-            tokens, position, top: as in `likeliest`, whose result this is, without the
-                token itself, in upper or lower case.
+            tokens, position, top: as in `likeliest`. The result is the same, without
+                the token itself in any case.
         """
         word, logs = self._logs(tokens, position, "both")
         same = {word, word.lower(), word.title(), word.upper()}

@@ -24,7 +24,7 @@ from elmo_keras.hub.local_files import absolute
 
 
 class _Component:
-    """A component whose model, if that is a path, is saved in the pipeline's folder."""
+    """A component. A model at a path is saved in the pipeline's folder."""
 
     def __init__(self, model: str, load: Callable[[str], Any]):
         self._path, self._load, self._loaded = model, load, None
@@ -73,8 +73,8 @@ class ElmoPipe(_Component):
     """Sets `doc.tensor`, with a row for each token.
 
     `vector` and `similarity` of documents, spans and tokens follow from it; the row of
-    white space is the mean over the tokens, so that it doesn't change that of the
-    document. Each sentence is read on its own if an earlier component has found them,
+    white space is the mean over the tokens, which leaves that of the document
+    unchanged. Each sentence is read on its own if an earlier component has found them,
     else a document is one. In a document that comes from another process or a file,
     spaCy uses static vectors if its vocabulary has some, and the `similarity` of two
     tokens, or texts, of one spelling is 1.

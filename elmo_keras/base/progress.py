@@ -15,7 +15,7 @@ LONG = 3  # seconds of work that is shown if nothing else is said
 
 
 class _Lines:
-    """A file that is not a terminal: it gets whole lines, none of which changes."""
+    """A file that is not a terminal: it gets whole lines, which never change."""
 
     def __init__(self, file):
         self._file = file

@@ -35,7 +35,7 @@ class RayOptions:
         workers: parts at a time; one on each GPU or processor if not given
         text_column: column of Parquet with strings or lists of tokens; text if not given
         id_column: column of Parquet with integers or strings
-        part_kilobytes: text of a part, whose work a kill costs
+        part_kilobytes: text of a part; a run that is killed loses only unfinished parts
     """
 
     address: str | None = None

@@ -64,13 +64,13 @@ class Embedder:
 
     Args:
         model: a model that `Elmo.from_pretrained` reads; a `.tflite` file; or an `Elmo`
-            layer, whose weights must not change any more, and of which an embedder can't
-            be pickled.
+            layer. The layer's weights must not change any more, and its embedder can't be
+            pickled.
         weights: the path of published HDF5 weights, if `model` is an `options.json`.
         layers: `"mix"`, the model's own mix of its layers, or their average if it has
             none; `"average"`, `"top"`, `"all"`, or the index of a layer.
         mix: the weights of another mix before the softmax, one for each layer.
-        gamma: the factor of the mix; by default that of the model's own mix, or 1.
+        gamma: the factor of the mix; by default γ of the model's own mix, or 1.
         pooling: None for a vector of each token; `"mean"` or `"max"` for one vector
             of each sentence, over its tokens, 0 if it has none.
         dtype: the type of the arrays' numbers, `"float32"` or `"float16"`.

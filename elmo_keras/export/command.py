@@ -338,7 +338,7 @@ def write_saved_model(
 
 
 def read_keras_model(path: Path, name: str | None = None) -> "Elmo | TaskModel":
-    """A model of a task, or the only `Elmo` layer, or the one of a name."""
+    """A task's model, or the only `Elmo` layer, or the one with this name."""
     from elmo_keras.elmo import Elmo
     from elmo_keras.formats.keras_files import load_keras_model
     from elmo_keras.heads.model import TaskModel

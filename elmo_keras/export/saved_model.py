@@ -147,7 +147,7 @@ def trace_call(vectors: Vectors, split: Callable, default_as_dict: bool):
 
 
 def as_batch(texts: tf.Tensor) -> tf.Tensor:
-    """Texts `(batch,)`; one of no rank, such as `tf.squeeze` leaves, is a batch of one."""
+    """Texts `(batch,)`; a scalar, such as `tf.squeeze` leaves, is a batch of one."""
     missing = tf.ones([tf.maximum(1 - tf.rank(texts), 0)], tf.int32)
     texts = tf.reshape(texts, tf.concat([missing, tf.shape(texts)], axis=0))
     return tf.ensure_shape(texts, (None,))

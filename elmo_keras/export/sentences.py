@@ -69,9 +69,9 @@ def splitter(
 def first_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     """The first `sequence_len` tokens of each row, whatever they contain.
 
-    A single length is that of all rows. The graph refuses lengths below 0 or above the
-    number of columns, and a number of lengths that is not that of the rows. Columns beyond
-    the longest length take no memory.
+    A single length holds for all rows. The graph refuses lengths below 0 or above the
+    number of columns, and another number of lengths than of rows. Columns beyond the
+    longest length take no memory.
     """
     shape, n_lengths = tf.shape(tokens, tf.int64), tf.size(sequence_len, tf.int64)
     # Every output depends on the lengths, and thereby on the checks.
@@ -102,8 +102,7 @@ def first_tokens(tokens, sequence_len) -> tf.RaggedTensor:
 def columns_with_rows(tokens) -> tf.Tensor:
     """The tokens of a request; the graph refuses columns without a row.
 
-    A shape such as `(0, 2**31)` needs no data, but what is computed for each column
-    needs memory.
+    A shape such as `(0, 2**31)` needs no data, but its columns would need memory.
     """
     shape = tf.shape(tokens, tf.int64)
     message = "`tokens` without rows should have no columns. Rows and columns:"

@@ -107,7 +107,7 @@ class _Structures:
 
 
 class Dataset:
-    """An array of a file, of which only the header has been read."""
+    """An array of a file. Only its header has been read."""
 
     def __init__(self, data: memoryview, name: str, dataset: Any):  # pyfive's
         self.name, self.shape = name, dataset.shape

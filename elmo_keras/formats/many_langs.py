@@ -35,7 +35,7 @@ _CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
 
 
 def read_many_langs(folder: Path) -> ModelFiles:
-    """Reads a model; without its configuration, by the one of the published models."""
+    """Reads a model; without a configuration, with that of the published models."""
     embedder, encoder = (_tensors(folder / n) for n in (TOKEN_EMBEDDER, ENCODER))
     settings = _settings(folder)
     try:

@@ -147,12 +147,11 @@ def _read_model_directory(folder):
 
 
 def _weights(folder, options):
-    """The datasets; those of a model of tokens may have a file of vectors of words."""
+    """The datasets. A model of tokens may have its word vectors in a file of their own."""
     paths = _files(folder, "*.hdf5", PUBLISHED_SOFTMAX)
     if not is_of_tokens(options) or len(paths) != 2:
-        return open_hdf5(
-            _require(folder, WEIGHTS, "*.hdf5", PUBLISHED_SOFTMAX)
-        ).datasets
+        path = _require(folder, WEIGHTS, "*.hdf5", PUBLISHED_SOFTMAX)
+        return open_hdf5(path).datasets
     first, second = (open_hdf5(path).datasets for path in paths)
     if ("embedding" in first) == ("embedding" in second):
         raise ValueError(

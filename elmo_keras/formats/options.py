@@ -125,7 +125,7 @@ def has_characters(options: Mapping[str, Any]) -> bool:
 
 
 def _check_characters(options, dictionary):
-    """Refuses options of other characters than bytes or those of the dictionary."""
+    """Refuses options whose characters are neither bytes nor the dictionary's."""
     n_characters = _lookup(options, _N_CHARACTERS)
     digest = _lookup(options, _DICTIONARY)
     if is_of_tokens(options) and dictionary is None:

@@ -195,7 +195,7 @@ class Pipeline(BasePipeline):
             yield self.annotate(text, predictions)
 
     def split(self, text: Text) -> list:
-        """The parts of a text that are each read alone, such as its sentences."""
+        """The parts of a text that are read separately, such as its sentences."""
         if self.truecase is None:
             return text.sentences
         return [*map(self.truecase, text.sentences)]
@@ -290,7 +290,7 @@ def pipeline(model: str | Path) -> Any:
         each text there is a list of labelled words or entities; a list of `predicate`
         and `roles`; a list of clusters of mentions, which have no `label`; or one label.
         Words of a tree have `sentence`, its index, `lemma`, `upos`, `xpos`, `feats`, `head`,
-        the index of a word in the sentence or -1, and `deprel`, as far as the treebank has
+        the index of a word in the sentence or -1, and `deprel`, if the treebank has
         them. Questions and entailment take two texts by name, see `PairPipeline`.
 
     Raises:

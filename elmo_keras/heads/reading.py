@@ -97,7 +97,7 @@ def read_rows(path: str | Path) -> Iterator[tuple[int | str, dict[str, Any]]]:
 
 
 def _json_text(file, path) -> str | None:
-    """The text of a file whose first character is that of a list or an object."""
+    """The text of a file that begins with `[` or `{`, a list or an object of JSON."""
     try:
         content: Any = unzipped(file)
         start = content.peek(99)[:99].removeprefix(codecs.BOM_UTF8).lstrip()

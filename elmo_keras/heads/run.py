@@ -185,7 +185,7 @@ def resolve(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
 
 
 def resolve_sizes(settings: Settings, usual_epochs: int, n_examples: float) -> Settings:
-    """Settings whose batches and epochs are those for `n_examples`."""
+    """Settings with the size of batches and the epochs for `n_examples`."""
     # With 32, a hundred examples stop after too few steps: see the research notes.
     batch_size = settings.batch_size
     if batch_size is None:

@@ -61,7 +61,7 @@ def mirrored(address: str) -> str:
 
 
 def max_bytes(name: str) -> int:
-    """The bound of a file's size, ten times that of the largest one published."""
+    """The maximum size of a file, ten times the size of the largest published one."""
     return {".json": MAX_OPTIONS, ".txt": 2**30}.get(Path(name).suffix, 2**34)
 
 
@@ -82,7 +82,7 @@ def converted_folder() -> Path:
 def remove_converted(most: int = 0) -> int:
     """Deletes models for LiteRT, except those used last, up to `most` bytes.
 
-    The last one stays whatever its size, if `most` isn't 0. Returns the bytes.
+    The last one always stays, unless `most` is 0. Returns the bytes.
     """
     total = removed = 0
     files = [(path, path.stat()) for path in converted_folder().glob("*.tflite")]

@@ -75,7 +75,7 @@ def models(
 
 
 def list_models(words: Sequence[str] = (), *, downloads: bool = True) -> str:
-    """A table of models and heads, all or those whose row holds all the words.
+    """A table of all models and heads, or of the rows that hold all the words.
 
     Without `downloads`, a line below says how many models are not on this machine.
     """

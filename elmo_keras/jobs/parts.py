@@ -107,7 +107,7 @@ class Parts:
             path.write_text(json.dumps(job))
 
     def check_open(self, job: dict[str, Any]) -> None:
-        """Refuses to write a part for a job that is not the one of the folder."""
+        """Refuses to write a part for another job than the folder's."""
         if not (self.path / JOB).exists():
             raise ValueError(
                 f"{self.path} should be a folder that all workers share. This worker "
@@ -140,7 +140,7 @@ class Parts:
         share: Callable[[int], float | None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Summary:
-        """Counts parts, (is new, sentences, tokens), and removes those of a longer run.
+        """Counts parts, (is new, sentences, tokens), and removes parts of a longer run.
 
         The bar, if any, moves with each part.
         """

@@ -75,5 +75,5 @@ def values_read_later() -> Iterator[None]:
 
 
 def initial(initializer):
-    """The initializer of a weight, or that of zeros if its values are read."""
+    """The initializer of a weight, or `zeros` if its values are read from a file."""
     return "zeros" if _read_later.get() else initializer

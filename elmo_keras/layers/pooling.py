@@ -43,7 +43,7 @@ class MeanPooling(_Pooling):
 
     Call arguments:
         x: float tensor `(batch, time, dim)`, such as `Elmo` returns.
-        mask: bool `(batch, time)`, true at real tokens; Keras passes on that of `Elmo`.
+        mask: bool `(batch, time)`, true at real tokens; Keras passes on `Elmo`'s mask.
 
     Output: `(batch, dim)`.
 

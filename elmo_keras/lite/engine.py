@@ -21,7 +21,7 @@ class LiteElmo:
     """The biLM of a `.tflite` file, on one thread or on one for each direction.
 
     A word or a sentence has the same vectors alone and in any batch. Several threads
-    can use one object; each waits for the one before.
+    can use one object, one after another.
     """
 
     def __init__(self, file: LiteFile, threads: int | None = None):

@@ -22,7 +22,7 @@ from elmo_keras.hub.local_files import not_a_pipe
 from elmo_keras.lite.runtime import ALIGNMENT, aligned
 
 ARITHMETICS = "int8", "float32"
-MIN_COSINE = 0.95  # of int8 and exact vectors, the mean of the worst layer
+MIN_COSINE = 0.95  # mean similarity of int8 and exact vectors in the worst layer
 VERSION = 1
 _METADATA = "elmo.json"
 _HEADER_SIZE = 30  # bytes of an entry of a ZIP, before its name

@@ -75,7 +75,7 @@ class ParquetSentences:
         from elmo_keras.embed.writers.parquet import ParquetRows, schema_metadata
 
         self._paths = [path]
-        if path.is_dir():  # but for temporary and hidden files
+        if path.is_dir():  # temporary and hidden files are left out
             files = path.glob("*.parquet")
             self._paths = sorted(file for file in files if file.name[0] not in "._")
         if not self._paths:

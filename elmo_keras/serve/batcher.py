@@ -209,7 +209,7 @@ def run_together(requests: Sequence[Request]) -> list[Arrays]:
     fetches = keys
     has_time = any(signature.time_axis(key) is not None for key in keys)
     if has_time and LENGTHS in signature.outputs and LENGTHS not in signature.inputs:
-        fetches = tuple(sorted({*keys, LENGTHS}))  # to cut answers to their tokens
+        fetches = tuple(sorted({*keys, LENGTHS}))  # which cut answers to their tokens
     inputs = {
         key: concatenate([request.inputs[key] for request in requests])
         for key in requests[0].inputs

@@ -37,7 +37,7 @@ class Corpus:
             sentence after sentence, without `<S>` and `</S>`. A memory map if the
             corpus is in files, so it may be larger than memory.
         ends: int64 `(sentences,)`, the index in `tokens` after each sentence.
-        digest: SHA-256 of the sentences, whatever files they came from.
+        digest: SHA-256 of the sentences, independent of their files.
     """
 
     words: tuple[str, ...]

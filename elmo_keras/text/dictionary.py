@@ -45,7 +45,7 @@ class TokenDictionary:
 
     @property
     def unknown(self) -> str:
-        """The word whose id unknown words have."""
+        """The word whose id unknown words get."""
         return SPECIAL_WORDS[2] if self.is_vocabulary else UNKNOWN_WORD
 
     @property

@@ -66,7 +66,7 @@ def word_spans(text: str, tokenizer: str = "words") -> list[Span]:
 
 
 def _join_piece_spans(text, tokenizer):
-    """The spans of tokens, of which none depends on what is beyond a space."""
+    """The spans of tokens. None depends on text beyond a space."""
     cache, pieces = _cache[tokenizer], [*_PIECES[tokenizer].finditer(text)]
     if len(cache) > MAX_CACHED:
         cache.clear()

@@ -5,7 +5,7 @@ after each token, and the others cut tokens (`CUT`) or join them, so that what i
 and what is inside of tokens takes turns between marks. No other character changes.
 
 Patterns have neither lookaround nor references to groups, which RE2 lacks, and their time
-is linear. A token depends only on what is between its spaces, but for `FULL_STOP` and a %.
+is linear. A token depends only on what is between its spaces, except for `FULL_STOP` and a %.
 """
 
 import functools
@@ -120,7 +120,7 @@ def _cut(*pairs: tuple[str, str]) -> Rule:
 
 
 def _cut_apostrophe(contractions: str) -> Rule:
-    """Cuts an apostrophe from the word after it, but for these words."""
+    """Cuts an apostrophe from the word after it, except from these words."""
     return (
         _whole(f"({APOSTROPHE})(?:({contractions})|({LETTER}[^{MARK}]*))"),
         _whole(rf"\1\2{CUT}\3"),

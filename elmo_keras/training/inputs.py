@@ -111,7 +111,7 @@ def _texts(data, config, cache):
 
 def _find_pretrained(settings, data):
     files = find_model(settings.model, weights=settings.weights, prefer_checkpoint=True)
-    # The user's vocabulary of a checkpoint counts, whatever lies beside it.
+    # For a checkpoint, the user's vocabulary replaces one beside it.
     if data.vocabulary and (files.vocabulary_path is None or files.is_checkpoint):
         files = dataclasses.replace(files, vocabulary_path=data.vocabulary)
     if files.vocabulary_path is None and files.is_checkpoint:

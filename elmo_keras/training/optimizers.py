@@ -98,7 +98,7 @@ def make_optimizer(
     schedule: str = "constant",
     n_steps: int = 1,
 ) -> keras.optimizers.Optimizer:
-    """An optimizer, whose rate falls to 0 in `n_steps` unless it is constant.
+    """An optimizer. Its rate falls to 0 in `n_steps`, unless it is constant.
 
     Without `learning_rate` it has the rate of `elmo-keras train` for a new model.
 

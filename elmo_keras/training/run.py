@@ -90,7 +90,7 @@ def make_model(
     strategy: tf.distribute.Strategy,
     n_steps: int,
 ) -> TrainableLanguageModel:
-    """Builds the model and its optimizer, whose schedule ends after `n_steps`."""
+    """Builds the model and its optimizer with a schedule of `n_steps`."""
     keras.utils.set_random_seed(settings.seed)
     files, warm_up = inputs.pretrained, settings.warm_up
     if files is None or warm_up is None:

@@ -280,7 +280,7 @@ class FixedShapes(NamedTuple):
     def from_sample(
         cls, sample: Iterable[tuple[np.ndarray, int]], max_windows: int
     ) -> "FixedShapes":
-        """Sizes with room for most batches, whose windows and candidates these are."""
+        """Sizes with room for most batches, from windows and candidates of some."""
         windows, candidates = zip(*sample)
         n_words = max(map(len, windows))
         size = int(np.ceil(n_words * SPARE / N_PIECES))

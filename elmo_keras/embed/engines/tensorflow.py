@@ -207,7 +207,7 @@ def next_size(n: int, growth: float, first: int = 1) -> int:
 
 
 def padded_shape(n_rows: int, time: int) -> tuple[int, int]:
-    """Rows and steps of a batch with padding, of which a full batch has few rows.
+    """Rows and steps of a batch after padding; a full batch gets few rows of padding.
 
     >>> [padded_shape(*batch) for batch in ((1, 9), (10, 9), (900, 9), (1100, 8))]
     [(1, 9), (16, 9), (1024, 9), (1184, 9)]

@@ -28,7 +28,7 @@ from elmo_keras.text.files import lines_of, open_text
 from elmo_keras.text.length_batches import chunks
 from elmo_keras.text.scripts import N_SAMPLED, package_model_of
 
-PART_BYTES = 2**18  # of text in a part, whose work a kill costs
+PART_BYTES = 2**18  # of text in a part; a run that is killed loses one part
 Names = Annotated[list[str], Parameter(name="--with", consume_multiple=True)]
 
 

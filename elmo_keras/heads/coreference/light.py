@@ -130,7 +130,7 @@ def _dense(head, name, n_inputs, n_outputs):
 
 
 def _embeddings(head, name, rows):
-    """A table of vectors, whose size is that in the head."""
+    """A table of vectors of the size in the head."""
     name = f"{name}/embeddings"
     size = head.arrays[name].shape[-1] if name in head.arrays else 0
     return head.weight(name, rows, size)

@@ -26,8 +26,8 @@ def coreference_statistics(
 def _recalls(key, response):
     """The numerator and the denominator of each metric's recall: (4, 2).
 
-    MUC counts links: a cluster that `response` splits into p parts, of which a missing
-    mention is one, keeps |cluster| − p of its |cluster| − 1 links (Vilain et al. 1995). B³
+    MUC counts links: a cluster that `response` splits into p parts (a missing mention is a
+    part) keeps |cluster| − p of its |cluster| − 1 links (Vilain et al. 1995). B³
     has, for each mention, the share of its cluster that is found with it (Bagga and Baldwin
     1998). CEAF pairs the clusters best, by φ₄ = 2|K∩R| / (|K| + |R|), or by their common
     mentions, φ₃ (Luo 2005).

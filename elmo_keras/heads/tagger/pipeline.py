@@ -100,7 +100,7 @@ class RolePipeline(Pipeline):
         ]
 
     def predict_examples(self, examples):
-        """The tags of each example, whose predicate is given."""
+        """The tags of each example for its predicate."""
         batch = self.batch([example["tokens"] for example in examples])
         positions = [(i, e["predicate"].index(1)) for i, e in enumerate(examples)]
         return [

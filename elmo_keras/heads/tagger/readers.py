@@ -217,7 +217,7 @@ def read_roles(path: str | Path) -> list[dict]:
 
     The columns are the word, the predicate (its lemma, or `-`), and BIO tags or brackets
     for each predicate of the sentence in turn, as in CoNLL-2005; or all columns of
-    CoNLL-2012, of CoNLL-2009, whose arguments are their heads alone, or of Universal
+    CoNLL-2012; of CoNLL-2009, where arguments are single words, their heads; or of Universal
     PropBank, merged with its treebank. `predicate` is 1 at the predicate of the example, else 0.
     """
     examples, sentences = [], list(blocks(path))

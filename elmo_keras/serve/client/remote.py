@@ -36,7 +36,7 @@ RETRIED = (
 )
 ATTEMPTS = 6
 FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds before another attempt
-BATCH_TOKENS, BATCH_SENTENCES = 2048, 32  # of a request, with padding
+BATCH_TOKENS, BATCH_SENTENCES = 2048, 32  # maximum of a request, with padding
 REQUESTS_IN_FLIGHT = 4
 UNLIMITED = [
     ("grpc.max_receive_message_length", -1),
