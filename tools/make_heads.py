@@ -51,6 +51,7 @@ from tools.calibration import (
     sampling_error,
 )
 from tools.convert import convert
+from tools.silver import write_silver
 
 # Types of other sets → those of `en-ner`; others are no entities.
 ENTITIES = {
@@ -68,6 +69,8 @@ DOCUMENTS = {"LitBank": "en_coref_litbank/", "OntoGUM": "en_coref_gum/"}
 JOINED = {"en-pos": TREES, "en-ud": TREES, "en-coref": DOCUMENTS}
 CONLLU, CONLL = ("train.conllu", "dev.conllu"), ("train.conll.gz", "dev.conll")
 FILES = {"en-pos": CONLLU, "en-ud": CONLLU, "en-coref": CONLL}
+# Files of Korean trees; one with the trees that parsers of several seeds find as well.
+KOREAN_TREES, SILVER, SEEDS = "ko_ud_gsd/ko_gsd-ud", "ko-ud-train.conllu", (1, 2, 3)
 NGRAM_ROWS = 2**20  # of `ko-sentiment`
 ENGLISH_TREES = (
     "UD English-EWT (CC BY-SA 4.0) and five genres of UD English-GUM r2.16 (annotation CC "
@@ -102,6 +105,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         return {"train": Path(f"{stem}{train}"), "dev": Path(f"{stem}{dev}")}
 
     roles = files(data / "en_srl_ewt", "/train.conll.gz", "/dev.conll")
+    korean = files(data / KOREAN_TREES)
     return {
         "en-pos": Recipe(
             PosTagging(),
@@ -158,15 +162,17 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "ko-ud": Recipe(
             Parsing(tokenizer="gsd"),
-            files(data / "ko_ud_gsd/ko_gsd-ud") | {"epochs": 30},
-            "UD Korean-GSD in the conventions of r2.17 (CC BY-SA 4.0)",
+            korean | {"train": work / SILVER, "epochs": 16, "min_count": 5},
+            "UD Korean-GSD in the conventions of r2.17, and the raw sentences of KLUE's "
+            "train with the trees that three parsers of GSD find together (both CC BY-SA "
+            "4.0)",
             dev="GSD",
             notes=SCRIPT,
             tokenizer="gsd",
         ),
         "ko-pos": Recipe(
             PosTagging(),
-            files(data / "ko_ud_gsd/ko_gsd-ud") | {"word_dim": 50},
+            korean | {"word_dim": 50},
             "UD Korean-GSD in the conventions of r2.17 (CC BY-SA 4.0)",
             dev="GSD",
             notes="**Scheme.** Universal parts of speech over whole eojeols with their "
@@ -205,6 +211,8 @@ def prepare(name: str, data: Path, work: Path) -> None:
         for part in FILES[name]:
             parts = [(data / f"{x}{part}").read_bytes() for x in JOINED[name].values()]
             (work / f"{name}-{part}").write_bytes(b"".join(parts))
+    elif name == "ko-ud":
+        add_silver(data, work)
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
         convert("klue-ner", source, work / "ko-ner.train.conll")
@@ -218,6 +226,22 @@ def prepare(name: str, data: Path, work: Path) -> None:
             names = {"0": "negative", "1": "positive"}
             lines = [json.dumps(row | {"label": names[row["label"]]}) for row in rows]
             target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def add_silver(data: Path, work: Path) -> None:
+    """Trains parsers of Korean trees, and writes these with what they find in more text."""
+    if (work / SILVER).exists():
+        return
+    train, dev = (data / f"{KOREAN_TREES}-{part}.conllu" for part in ("train", "dev"))
+    parsers = []
+    for seed in SEEDS:
+        folder, options = work / f"ko-ud-{seed}", {"model": "ko", "epochs": 30}
+        settings = Settings(output=folder, train=train, dev=dev, seed=seed, **options)
+        train_task(Parsing(tokenizer="gsd"), settings, progress=True)
+        parsers.append(pipeline(folder))
+    rows = (data / "ko_klue_raw/train-raw-sent.tsv").read_text("utf-8").splitlines()
+    texts = [row.split("\t")[1] for row in rows]
+    write_silver(parsers, texts, train, work / SILVER, copies=3)
 
 
 def join_entities(data: Path, work: Path) -> None:
