@@ -76,10 +76,7 @@ ENGLISH_TREES = (
     "UD English-EWT (CC BY-SA 4.0) and five genres of UD English-GUM r2.16 (annotation CC "
     "BY 4.0, texts CC BY or CC BY-SA)"
 )
-KOREAN_TEXT = (
-    "UD Korean-GSD in the conventions of r2.17, and the raw sentences of KLUE's train as "
-    "three parsers of GSD read them together (both CC BY-SA 4.0)"
-)
+GSD = "UD Korean-GSD in the conventions of r2.17 (CC BY-SA 4.0)"
 SCRIPT = (
     "**Measures.** LAS and UAS are those of UD's script, without subtypes of relations."
 )
@@ -109,7 +106,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         return {"train": Path(f"{stem}{train}"), "dev": Path(f"{stem}{dev}")}
 
     roles = files(data / "en_srl_ewt", "/train.conll.gz", "/dev.conll")
-    korean = files(data / KOREAN_TREES) | {"train": work / SILVER, "min_count": 5}
+    korean = files(data / KOREAN_TREES)
     return {
         "en-pos": Recipe(
             PosTagging(),
@@ -166,8 +163,9 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         ),
         "ko-ud": Recipe(
             Parsing(tokenizer="gsd"),
-            korean | {"epochs": 16},
-            KOREAN_TEXT,
+            korean | {"train": work / SILVER, "min_count": 5, "epochs": 16},
+            f"{GSD}, and the raw sentences of KLUE's train (CC BY-SA 4.0) as three parsers "
+            "of GSD read them together",
             dev="GSD",
             notes=SCRIPT,
             tokenizer="gsd",
@@ -175,7 +173,7 @@ def recipes(data: Path, work: Path) -> dict[str, Recipe]:
         "ko-pos": Recipe(
             PosTagging(),
             korean | {"word_dim": 50},
-            KOREAN_TEXT,
+            GSD,
             dev="GSD",
             notes="**Scheme.** Universal parts of speech over whole eojeols with their "
             "particles, as GSD has them: nearly all names are NOUN. Kaist's treebank has "
@@ -213,7 +211,7 @@ def prepare(name: str, data: Path, work: Path) -> None:
         for part in FILES[name]:
             parts = [(data / f"{x}{part}").read_bytes() for x in JOINED[name].values()]
             (work / f"{name}-{part}").write_bytes(b"".join(parts))
-    elif name in ("ko-ud", "ko-pos"):
+    elif name == "ko-ud":
         add_silver(data, work)
     elif name == "ko-ner":
         source = data / "ko_klue/klue-ner-v1.1_dev.first4000.tsv"
