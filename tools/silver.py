@@ -1,8 +1,8 @@
 """Trees of raw text by several parsers together, for another parser to learn from.
 
-A parser that also reads what the mean of several finds in much text becomes nearly as good
-as they are together. Reference: Hinton et al. 2015, "Distilling the Knowledge in a Neural
-Network"; Sagae and Tsujii 2007, of parsers.
+A parser that learns these trees too, of much text, becomes better than each of the others.
+References: Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"; Sagae and
+Tsujii 2007, of parsers.
 """
 
 import random
@@ -58,15 +58,15 @@ def write_silver(
     *,
     copies: int,
 ) -> None:
-    """Writes a treebank, some times over, and what parsers find in texts together."""
+    """Writes a treebank, some times over, and the trees that parsers find in texts together."""
     pipe = parsers[0]
     pipe.model = JointParser([parser.model for parser in parsers])
     read = (read_text(i, text, pipe.tokenizer) for i, text in enumerate(texts))
-    found = "".join(
+    trees = "".join(
         conllu(text, [pipe], predictions)
         for text, predictions in predict_texts([pipe], read)
     )
-    sentences = found.strip().split("\n\n")
+    sentences = trees.strip().split("\n\n")
     random.Random(1).shuffle(sentences)
     with replacing(target) as temporary, temporary.open("w", encoding="utf-8") as file:
         for _ in range(copies):

@@ -46,7 +46,7 @@ def test_a_treebank_and_the_trees_of_texts_are_written(parser, tmp_path):
     treebank.write_text(f"{gold}\n\n")
     texts = ["Ann saw the bank.", "Ann ."]  # the second one is short
     write_silver([parser], texts, treebank, target, copies=2)
-    *copies, found = read_trees(target)
+    *copies, predicted = read_trees(target)
     assert copies == read_trees(treebank) * 2
-    assert found["tokens"] == SENTENCES[1]
-    assert found["lemma"] == [None] * 5 and found["head"].count(0) == 1
+    assert predicted["tokens"] == SENTENCES[1]
+    assert predicted["lemma"] == [None] * 5 and predicted["head"].count(0) == 1
