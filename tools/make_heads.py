@@ -69,8 +69,9 @@ DOCUMENTS = {"LitBank": "en_coref_litbank/", "OntoGUM": "en_coref_gum/"}
 JOINED = {"en-pos": TREES, "en-ud": TREES, "en-coref": DOCUMENTS}
 CONLLU, CONLL = ("train.conllu", "dev.conllu"), ("train.conll.gz", "dev.conll")
 FILES = {"en-pos": CONLLU, "en-ud": CONLLU, "en-coref": CONLL}
-# Files of Korean trees; one with the trees that parsers of several seeds find as well.
-KOREAN_TREES, SILVER, SEEDS = "ko_ud_gsd/ko_gsd-ud", "ko-ud-train.conllu", (1, 2, 3)
+KOREAN_TREES = "ko_ud_gsd/ko_gsd-ud"
+SILVER = "ko-ud-train.conllu"  # has trees that parsers find in raw text, too
+SEEDS = 1, 2, 3  # of these parsers
 NGRAM_ROWS = 2**20  # of `ko-sentiment`
 ENGLISH_TREES = (
     "UD English-EWT (CC BY-SA 4.0) and five genres of UD English-GUM r2.16 (annotation CC "

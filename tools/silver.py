@@ -39,15 +39,20 @@ class JointParser:
         Each part of `relation` ends with a number to add, where `relation_head` has a 1.
         """
         rows, n = [p.scores(batch) for p in self.parsers], len(self.parsers)
-        means = {name: np.mean([row[name] for row in rows], axis=0) for name in rows[0]}
-        for name in ("head", "relation_head"):
-            means[name] = np.concatenate([row[name] for row in rows], axis=1)
-        means["dependent"] = np.concatenate([r["dependent"] for r in rows], axis=1) / n
-        n_relations = len(self.decoder.relations)
-        vectors = [r["relation"].reshape(len(r["root"]), n_relations, -1) for r in rows]
-        relation = np.concatenate(vectors, axis=2) / n
-        means["relation"] = relation.reshape(len(relation), -1)
-        return means
+        shape = len(rows[0]["root"]), len(self.decoder.relations), -1
+        vectors = [row["relation"].reshape(shape) for row in rows]
+        return {
+            "dependent": np.concatenate([row["dependent"] for row in rows], axis=1) / n,
+            "relation": np.concatenate(vectors, axis=2).reshape(shape[0], -1) / n,
+            **{
+                name: np.concatenate([row[name] for row in rows], axis=1)
+                for name in ("head", "relation_head")
+            },
+            **{
+                name: np.mean([row[name] for row in rows], axis=0)
+                for name in ("root", *self.labels)
+            },
+        }
 
 
 def write_silver(

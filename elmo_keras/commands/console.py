@@ -73,7 +73,7 @@ def make_app(*, lists: bool = False) -> "App":
         "elmo-keras",
         help="ELMo on Keras 3 and TensorFlow 2. See `elmo-keras NAME --help`.",
         help_format="markdown",
-        default_parameter=Parameter(negative=(), validator=_refuse_elsewhere),
+        default_parameter=Parameter(negative=(), validator=_refuse_addresses),
         print_error=False,
         exit_on_error=False,
         suppress_keyboard_interrupt=False,
@@ -89,11 +89,11 @@ def make_app(*, lists: bool = False) -> "App":
     return app
 
 
-def _refuse_elsewhere(_, value):
+def _refuse_addresses(_, value):
     """Refuses addresses of files; `arguments.Words` are none."""
     if dataclasses.is_dataclass(value):
         for field in vars(value).values():
-            _refuse_elsewhere(_, field)
+            _refuse_addresses(type(field), field)
     for path in value if isinstance(value, (list, tuple)) else [value]:
         if FOREIGN_ADDRESS.fullmatch(str(path)):
             raise ValueError(f"{path} is not a local path. Copy it to this machine.")

@@ -8,7 +8,6 @@ before it, as the second of a multiword token.
 
 import collections
 import difflib
-import itertools
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -247,11 +246,8 @@ class TreeDecoder:
         for name, labels in self.labels.items():
             columns[name] = [labels[i] for i in scores[name].argmax(axis=1).tolist()]
         if "lemma" in columns:
-            triples = zip(join(sentences), columns["lemma"], itertools.count())
-            columns["lemma"] = [
-                self._lemma(form, rule, scores["lemma"], i, words)
-                for form, rule, i in triples
-            ]
+            triples = zip(join(sentences), columns["lemma"], scores["lemma"])
+            columns["lemma"] = [self._lemma(*triple, words) for triple in triples]
         columns["score"] = self._calibrate(likely * p).tolist()
         return [
             {"tokens": list(tokens)} | {name: x[part] for name, x in columns.items()}
@@ -271,12 +267,10 @@ class TreeDecoder:
         return names, np.where(heads, _share(products, best), 1)
 
     def _calibrate(self, p):
-        if (self.slope, self.bias) == (1, 0):
-            return p
-        p = np.clip(p.astype(np.float64), 1e-9, 1 - 1e-9)
-        return 1 / (1 + np.exp(-self.bias) * (1 / p - 1) ** self.slope)
+        right, wrong = p**self.slope, (1 - p) ** self.slope
+        return right / (right + np.exp(-self.bias) * wrong)
 
-    def _lemma(self, form, rule, scores, i, words):
+    def _lemma(self, form, rule, scores, words):
         """The lemma that a form always has, or that of a rule."""
         if known := self.lemmas.get(form):
             return known
@@ -285,7 +279,7 @@ class TreeDecoder:
             return lemma
         if lemma in self._learned or lemma in words:
             return lemma
-        rules = sorted(zip((-softmax(scores[i])).tolist(), self.labels["lemma"]))
+        rules = sorted(zip((-softmax(scores)).tolist(), self.labels["lemma"]))
         lemmas = [apply_rule(rule, form) for p, rule in rules if -p >= LIKELY]
         return min(
             lemmas,
