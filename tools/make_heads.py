@@ -71,8 +71,8 @@ CONLLU, CONLL = ("train.conllu", "dev.conllu"), ("train.conll.gz", "dev.conll")
 FILES = {"en-pos": CONLLU, "en-ud": CONLLU, "en-coref": CONLL}
 KOREAN_TREES = "ko_ud_gsd/ko_gsd-ud"
 SILVER = "ko-ud-train.conllu"  # has trees that parsers find in raw text, too
-SEEDS = 1, 2, 3  # of these parsers
-NGRAM_ROWS = 2**20  # of `ko-sentiment`
+SEEDS = 1, 2, 3  # a parser each
+NGRAM_ROWS = 2**20  # rows of weights in `ko-sentiment`
 ENGLISH_TREES = (
     "UD English-EWT (CC BY-SA 4.0) and five genres of UD English-GUM r2.16 (annotation CC "
     "BY 4.0, texts CC BY or CC BY-SA)"
@@ -94,7 +94,7 @@ class Recipe(NamedTuple):
     ngrams: bool = False  # whether a classifier gets weights of character n-grams
     notes: str = ""  # a paragraph of the card
     licence: str = "CC BY-SA 4.0"
-    tokenizer: str = "words"  # of the treebank that its tokens come from
+    tokenizer: str = "words"  # splits as the treebank of its tokens
     ends: Path | None = (
         None  # columns with types `TYPE/N` of spans that end within a token
     )
@@ -517,8 +517,8 @@ def scored(pipe: Any, task: Any, examples: list[dict]) -> tuple[np.ndarray, np.n
     if examples and {"head", "clusters"} & examples[0].keys():
         pairs = (arcs if "head" in examples[0] else mentions)(pipe, examples)
         return np.array([s for s, _ in pairs]), np.array([x for _, x in pairs], bool)
-    gold: dict[tuple, set] = {}  # of a sentence, what is right
-    asked: dict[tuple, set] = {}  # and the predicates whose roles are known, or None
+    gold: dict[tuple, set] = {}  # sentence → right answers
+    asked: dict[tuple, set] = {}  # sentence → predicates with known roles, or None
     for example in examples:
         key = example.get("text") or tuple(example["tokens"])
         gold.setdefault(key, set()).update(expected(task, example))
